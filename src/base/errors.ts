@@ -1,0 +1,205 @@
+/** @module The one error class of Holdfast and the closed list of its codes. */
+
+/** What a code means and what a person can do about it; `docs/reference/errors.md` is generated from this table. */
+export interface ErrorKind {
+  readonly meaning: string;
+  readonly fix: string;
+  /** True when the same request may succeed later without any change. Never true for a command that might have run. */
+  readonly retryable: boolean;
+}
+
+export const ERROR_KINDS = {
+  aborted: {
+    meaning: "The caller cancelled the operation before it finished.",
+    fix: "Nothing: this was asked for.",
+    retryable: false,
+  },
+  "backend-broken": {
+    meaning: "The configured backend is there but does not work.",
+    fix: "Run `holdfast doctor`; it names the reason and the fix. Holdfast never falls back to another backend.",
+    retryable: true,
+  },
+  "backend-not-applicable": {
+    meaning: "The configured backend cannot run on this machine.",
+    fix: "Choose another one with `holdfast config set terminal.backend NAME`.",
+    retryable: false,
+  },
+  busy: {
+    meaning: "Something still runs in the sandbox, so it was not removed.",
+    fix: "Wait for it, stop it, or repeat the command with --force.",
+    retryable: true,
+  },
+  "config-bad-value": {
+    meaning: "A configuration value is not of the kind its key expects.",
+    fix: "Correct the value where the message says it comes from.",
+    retryable: false,
+  },
+  "config-unreadable": {
+    meaning: "A configuration file exists but cannot be read.",
+    fix: "Make it a regular file that the current user may read.",
+    retryable: false,
+  },
+  "config-syntax": {
+    meaning: "A configuration file is not valid YAML, or a .env line is not NAME=value.",
+    fix: "Correct the line that the message names.",
+    retryable: false,
+  },
+  "config-unknown-key": {
+    meaning: "A configuration key does not exist.",
+    fix: "Correct the spelling; `holdfast config list` shows every key.",
+    retryable: false,
+  },
+  "cwd-invalid": {
+    meaning: "The working directory asked for does not exist in the sandbox or is not a directory.",
+    fix: "Create it or choose another one.",
+    retryable: false,
+  },
+  internal: {
+    meaning: "Holdfast met a state it should never be in.",
+    fix: "Run the command again with --debug and report what it prints.",
+    retryable: false,
+  },
+  "invalid-command": {
+    meaning: "The command is empty or holds a NUL byte, so no shell can run it.",
+    fix: "Correct the command.",
+    retryable: false,
+  },
+  "invalid-input": {
+    meaning: "An argument of a library call or a flag has the wrong form.",
+    fix: "Correct the argument that the message names.",
+    retryable: false,
+  },
+  "invalid-name": {
+    meaning: "A profile, task or session name has characters or a form that is not allowed.",
+    fix: "Use letters, digits, `_`, `-` and `.`; the message says which rule was broken.",
+    retryable: false,
+  },
+  locked: {
+    meaning: "Another process held a lock on the same file for too long.",
+    fix: "Try again when the other process is done.",
+    retryable: true,
+  },
+  "operation-timeout": {
+    meaning: "A backend did not answer within the limit of the operation.",
+    fix: "Run `holdfast doctor`, then try again.",
+    retryable: true,
+  },
+  "profile-exists": {
+    meaning: "A profile of that name is already there.",
+    fix: "Choose another name.",
+    retryable: false,
+  },
+  "profile-not-found": {
+    meaning: "There is no profile of that name.",
+    fix: "`holdfast profile list` shows the existing ones; `holdfast profile create NAME` makes one.",
+    retryable: false,
+  },
+  "sandbox-create-failed": {
+    meaning: "The sandbox could not be made. Nothing was left behind.",
+    fix: "See the message and its cause, then try again.",
+    retryable: true,
+  },
+  "sandbox-lost": {
+    meaning: "The sandbox disappeared while it was in use. The command may have run, so it was not repeated.",
+    fix: "Look at what the command may have done, then run it again if that is safe.",
+    retryable: false,
+  },
+  "sandbox-not-found": {
+    meaning: "There is no sandbox for that profile and task.",
+    fix: "`holdfast sandbox ls` shows what exists; the next `holdfast exec` makes one.",
+    retryable: false,
+  },
+  "session-failed": {
+    meaning: "The shell state of a session could not be made or restored. The command did not run.",
+    fix: "Remove the session with `holdfast session rm NAME` and try again.",
+    retryable: true,
+  },
+  "session-not-found": {
+    meaning: "There is no session of that name in the sandbox.",
+    fix: "`holdfast session ls` shows the existing ones.",
+    retryable: false,
+  },
+  "spawn-failed": {
+    meaning: "A process could not be started in the sandbox. The command did not run.",
+    fix: "See the cause: often a missing bash, or a limit on processes or memory.",
+    retryable: true,
+  },
+  "state-unreadable": {
+    meaning: "A file in Holdfast's own directory cannot be read or does not have the expected content.",
+    fix: "The message names the file; restore or remove it.",
+    retryable: false,
+  },
+  "state-write-failed": {
+    meaning: "Holdfast could not write to its own directory, for example because the disk is full.",
+    fix: "Free space or correct the permissions of the directory that the message names.",
+    retryable: true,
+  },
+  usage: {
+    meaning: "The command line is not one that Holdfast understands.",
+    fix: "See `holdfast --help` or `holdfast VERB --help`.",
+    retryable: false,
+  },
+} as const satisfies Record<string, ErrorKind>;
+
+export type ErrorCode = keyof typeof ERROR_KINDS;
+
+export interface HoldfastErrorOptions {
+  /** What to do about this very case; without it the code's general fix is shown. */
+  hint?: string | undefined;
+  /** What a program may want to know: paths, names, limits. Never secrets. */
+  facts?: Record<string, unknown>;
+  cause?: unknown;
+}
+
+// A registered symbol, so that two copies of the library in one process still recognise each other's errors.
+const BRAND = Symbol.for("holdfast.error");
+
+/**
+ * The sandbox, the configuration or Holdfast itself failed. A command that fails is not an error but a result.
+ */
+export class HoldfastError extends Error {
+  readonly code: ErrorCode;
+  readonly hint: string;
+  readonly retryable: boolean;
+  readonly facts: Readonly<Record<string, unknown>>;
+
+  constructor(code: ErrorCode, message: string, { hint, facts = {}, cause }: HoldfastErrorOptions = {}) {
+    super(message, cause === undefined ? undefined : { cause });
+    this.name = "HoldfastError";
+    this.code = code;
+    this.hint = hint ?? ERROR_KINDS[code].fix;
+    this.retryable = ERROR_KINDS[code].retryable;
+    this.facts = Object.freeze({ ...facts });
+    Object.defineProperty(this, BRAND, { value: true });
+  }
+
+  static isInstance(value: unknown): value is HoldfastError {
+    return typeof value === "object" && value !== null && BRAND in value;
+  }
+
+  toJSON(): Record<string, unknown> {
+    return { code: this.code, message: this.message, hint: this.hint, retryable: this.retryable, facts: this.facts };
+  }
+}
+
+/** The code of a failed system call (`ENOENT`), or undefined for every other kind of value. */
+export function systemCode(error: unknown): string | undefined {
+  const code = error instanceof Error ? (error as NodeJS.ErrnoException).code : undefined;
+  return typeof code === "string" ? code : undefined;
+}
+
+/** One readable line for any thrown value. */
+export function describeError(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}
+
+/** Keeps a HoldfastError as it is and wraps everything else, with the original as its cause. */
+export function wrapError(
+  error: unknown,
+  code: ErrorCode,
+  message: string,
+  options: Omit<HoldfastErrorOptions, "cause"> = {},
+): HoldfastError {
+  if (HoldfastError.isInstance(error)) return error;
+  return new HoldfastError(code, `${message}: ${describeError(error)}`, { ...options, cause: error });
+}

@@ -1,0 +1,42 @@
+/** @module Structured log lines, written to an injected sink; nothing here knows about files or terminals. */
+import type { Clock } from "./clock.ts";
+
+export const LOG_LEVELS = ["debug", "info", "warn", "error"] as const;
+export type LogLevel = (typeof LOG_LEVELS)[number];
+
+export type LogFields = Readonly<Record<string, unknown>>;
+
+export interface LogRecord {
+  readonly time: number;
+  readonly level: LogLevel;
+  readonly message: string;
+  readonly fields: LogFields;
+}
+
+export interface Logger {
+  debug(message: string, fields?: LogFields): void;
+  info(message: string, fields?: LogFields): void;
+  warn(message: string, fields?: LogFields): void;
+  error(message: string, fields?: LogFields): void;
+  /** A logger that adds `fields` to every record. */
+  with(fields: LogFields): Logger;
+}
+
+export function createLogger(options: { clock: Clock; level: LogLevel; sink: (record: LogRecord) => void; fields?: LogFields }): Logger {
+  const { clock, level, sink, fields: base = {} } = options;
+  const threshold = LOG_LEVELS.indexOf(level);
+  const write = (recordLevel: LogLevel) => (message: string, fields?: LogFields) => {
+    if (LOG_LEVELS.indexOf(recordLevel) < threshold) return;
+    sink({ time: clock.now(), level: recordLevel, message, fields: { ...base, ...fields } });
+  };
+  return {
+    debug: write("debug"),
+    info: write("info"),
+    warn: write("warn"),
+    error: write("error"),
+    with: (fields) => createLogger({ clock, level, sink, fields: { ...base, ...fields } }),
+  };
+}
+
+const nothing = () => {};
+export const silentLogger: Logger = { debug: nothing, info: nothing, warn: nothing, error: nothing, with: () => silentLogger };
