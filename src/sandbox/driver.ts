@@ -94,7 +94,8 @@ export interface Connection extends AsyncDisposable {
 
   /**
    * Starts a process inside the sandbox. The single primitive: everything else can be built on it.
-   * @throws `spawn-failed` when the program could not be started, `sandbox-lost` when the sandbox is gone.
+   * @throws `spawn-failed` when the program could not be started, `sandbox-lost` when the sandbox is gone; then the fact `mayHaveRun` is
+   * false exactly if the program certainly did not start, which is what allows a caller to make a new sandbox and try again.
    */
   spawn(argv: readonly string[], options: SpawnOptions): Promise<SandboxProcess>;
 

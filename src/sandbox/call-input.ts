@@ -1,0 +1,43 @@
+/** @module What a call accepts: everything is checked before anything runs. */
+import { HoldfastError } from "../base/errors.ts";
+import type { Command } from "./call.ts";
+import { quoteArgv } from "./quote.ts";
+import { CALL_VARIABLE, SANDBOX_VARIABLE } from "./session/script.ts";
+
+const VARIABLE_NAME = /^[A-Za-z_][A-Za-z0-9_]*$/;
+const RESERVED_NAMES: readonly string[] = [CALL_VARIABLE, SANDBOX_VARIABLE];
+
+export function commandText(command: Command): string {
+  const text = typeof command === "string" ? command : argvText(command);
+  if (text.trim() === "") throw new HoldfastError("invalid-command", "the command is empty");
+  if (text.includes("\0")) throw new HoldfastError("invalid-command", "the command holds a NUL byte, which no shell can take");
+  return text;
+}
+
+function argvText(argv: readonly string[]): string {
+  return argv[0] ? quoteArgv(argv) : "";
+}
+
+export function oneCallVariables(env: Readonly<Record<string, string>>): Readonly<Record<string, string>> {
+  for (const [name, value] of Object.entries(env)) {
+    if (!VARIABLE_NAME.test(name)) {
+      throw new HoldfastError("invalid-input", `${JSON.stringify(name)} is not a valid variable name`, {
+        hint: "a name is letters, digits and `_`, not beginning with a digit",
+        facts: { name },
+      });
+    }
+    if (RESERVED_NAMES.includes(name)) {
+      throw new HoldfastError("invalid-input", `${name} is set by Holdfast itself`, { hint: "choose another name", facts: { name } });
+    }
+    if (value.includes("\0")) throw new HoldfastError("invalid-input", `the value of ${name} holds a NUL byte`, { facts: { name } });
+  }
+  return env;
+}
+
+export function checkTimeout(timeoutMs: number): number {
+  if (Number.isFinite(timeoutMs) && timeoutMs > 0) return timeoutMs;
+  throw new HoldfastError("invalid-input", `a timeout of ${timeoutMs} ms is not possible`, {
+    hint: "give a number of at least 1",
+    facts: { timeoutMs },
+  });
+}

@@ -1,0 +1,161 @@
+/** @module Sandboxes on the host itself: no isolation, but state that stays and processes that are accounted for. */
+import { mkdir, readdir, readFile, rename, rm, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import * as z from "zod/mini";
+import { describeError, HoldfastError, systemCode, wrapError } from "../../../base/errors.ts";
+import { randomId } from "../../../base/ids.ts";
+import { taskSegment } from "../../../base/names.ts";
+import type { Owner, SandboxDriver, SandboxRef } from "../../driver.ts";
+import type { DriverContext } from "../../driver-context.ts";
+import { SANDBOX_VARIABLE } from "../../session/script.ts";
+import { fingerprint } from "../../spec.ts";
+import { checkHost } from "../shared/host-check.ts";
+import { connectToHost } from "../shared/host-connection.ts";
+import { findTree, killTree } from "../shared/host-process-tree.ts";
+import { ownerMatches, sandboxGone, throwIfAborted } from "../shared/refs.ts";
+
+const NAME = "local";
+const RECORD_FILE = "sandbox.json";
+const DESTROY_GRACE_MS = 2_000;
+const CREATE_ATTEMPTS = 5;
+
+/** What `sandbox.json` holds; the file is the sandbox's label. */
+const Record = z.strictObject({
+  version: z.literal(1),
+  id: z.string(),
+  install: z.string(),
+  profile: z.string(),
+  task: z.string(),
+  fingerprint: z.string(),
+  createdAt: z.number(),
+});
+
+export function createDriver({ sandboxDir, hostEnv, clock, log }: DriverContext): SandboxDriver {
+  const root = join(sandboxDir, NAME);
+  const directoryOf = (owner: Owner) => join(root, taskSegment(owner.task));
+
+  const readRef = async (directory: string): Promise<SandboxRef | null> => {
+    const path = join(directory, RECORD_FILE);
+    const text = await readFile(path, "utf8").catch((error: unknown) => {
+      if (systemCode(error) === "ENOENT") return null;
+      throw new HoldfastError("state-unreadable", `cannot read ${path}: ${describeError(error)}`, { facts: { path }, cause: error });
+    });
+    return text === null ? null : parseRecord(path, text);
+  };
+  const current = async (ref: SandboxRef) => {
+    const found = await readRef(directoryOf(ref.owner));
+    return found?.id === ref.id ? found : null;
+  };
+
+  return {
+    name: NAME,
+    capabilities: { persistsAcrossProcesses: true, isolatesFiles: false, startDirectory: "caller", testOnly: false },
+
+    check: () => checkHost(hostEnv),
+
+    async create(owner, spec, { signal } = {}) {
+      const directory = directoryOf(owner);
+      const record = {
+        version: 1 as const,
+        id: `${NAME}-${randomId(8)}`,
+        ...owner,
+        fingerprint: fingerprint(spec),
+        createdAt: clock.now(),
+      };
+      // Built aside and renamed into place: of two creators one rename fails, and nobody ever sees half a sandbox.
+      const staging = join(root, `.new-${record.id}`);
+      try {
+        throwIfAborted(signal);
+        await mkdir(join(staging, "state"), { recursive: true, mode: 0o700 });
+        await writeFile(join(staging, RECORD_FILE), `${JSON.stringify(record, null, 2)}\n`, { mode: 0o600 });
+        for (let attempt = 1; ; attempt++) {
+          throwIfAborted(signal);
+          const taken = await moveIntoPlace(staging, directory);
+          if (!taken) return toRef(record);
+          const existing = await readRef(directory);
+          if (existing) return existing;
+          // Taken, and gone when we looked: somebody removed it in between.
+          if (attempt === CREATE_ATTEMPTS)
+            throw new HoldfastError("sandbox-create-failed", `${directory} is in the way but holds no sandbox`, { facts: { directory } });
+        }
+      } catch (error) {
+        throw wrapError(error, "sandbox-create-failed", `cannot make the sandbox directory ${directory}`, {
+          facts: { directory, systemCode: systemCode(error) },
+        });
+      } finally {
+        await rm(staging, { recursive: true, force: true });
+      }
+    },
+
+    async connect(ref, { signal } = {}) {
+      throwIfAborted(signal);
+      if ((await current(ref)) === null) throw sandboxGone("sandbox-not-found", ref);
+      return connectToHost({
+        sandboxId: ref.id,
+        stateDir: join(directoryOf(ref.owner), "state"),
+        hostEnv,
+        clock,
+        async assertPresent() {
+          if ((await current(ref)) === null) throw sandboxGone("sandbox-lost", ref);
+        },
+      });
+    },
+
+    async list(filter) {
+      const names = await readdir(root).catch((error: unknown) => {
+        if (systemCode(error) === "ENOENT") return [];
+        throw new HoldfastError("state-unreadable", `cannot list ${root}: ${describeError(error)}`, {
+          facts: { path: root },
+          cause: error,
+        });
+      });
+      const refs = await Promise.all(names.filter((name) => !name.startsWith(".")).map((name) => readRef(join(root, name))));
+      return refs.filter((ref) => ref !== null).filter(({ owner }) => ownerMatches(owner, filter));
+    },
+
+    async destroy(ref) {
+      if ((await current(ref)) === null) return;
+      const directory = directoryOf(ref.owner);
+      const trash = join(root, `.gone-${ref.id}`);
+      // Renamed first, so that nobody can attach to a sandbox whose processes are being ended.
+      await rename(directory, trash).catch((error: unknown) => {
+        if (systemCode(error) !== "ENOENT")
+          throw wrapError(error, "state-write-failed", `cannot remove ${directory}`, { facts: { directory } });
+      });
+      await killTree({ variable: SANDBOX_VARIABLE, value: ref.id }, { clock, graceMs: DESTROY_GRACE_MS });
+      await rm(trash, { recursive: true, force: true });
+      log.info("sandbox removed", { sandbox: ref.id, task: ref.owner.task });
+    },
+
+    async activity(ref) {
+      return findTree({ variable: SANDBOX_VARIABLE, value: ref.id }).map(({ pid, command }) => ({ pid, command }));
+    },
+  };
+}
+
+function parseRecord(path: string, text: string): SandboxRef {
+  try {
+    return toRef(z.parse(Record, JSON.parse(text)));
+  } catch (error) {
+    throw new HoldfastError("state-unreadable", `${path} is not a sandbox record`, {
+      hint: `remove the directory that holds it`,
+      facts: { path },
+      cause: error,
+    });
+  }
+}
+
+function toRef({ id, install, profile, task, fingerprint, createdAt }: z.infer<typeof Record>): SandboxRef {
+  return { driver: NAME, id, owner: { install, profile, task }, fingerprint, state: "running", createdAt };
+}
+
+/** True when something is already there. */
+async function moveIntoPlace(from: string, to: string): Promise<boolean> {
+  try {
+    await rename(from, to);
+    return false;
+  } catch (error) {
+    if (["ENOTEMPTY", "EEXIST", "ENOTDIR"].includes(systemCode(error) ?? "")) return true;
+    throw error;
+  }
+}

@@ -1,0 +1,83 @@
+/** @module Sandboxes that only this driver object knows: for tests. Commands run on the host, but nothing is found again by another process. */
+import { mkdir, rm } from "node:fs/promises";
+import { join } from "node:path";
+import { wrapError } from "../../../base/errors.ts";
+import { randomId } from "../../../base/ids.ts";
+import type { SandboxDriver, SandboxRef } from "../../driver.ts";
+import type { DriverContext } from "../../driver-context.ts";
+import { SANDBOX_VARIABLE } from "../../session/script.ts";
+import { fingerprint } from "../../spec.ts";
+import { checkHost } from "../shared/host-check.ts";
+import { connectToHost } from "../shared/host-connection.ts";
+import { findTree, killTree } from "../shared/host-process-tree.ts";
+import { ownerMatches, sandboxGone, throwIfAborted } from "../shared/refs.ts";
+
+const NAME = "memory";
+const DESTROY_GRACE_MS = 500;
+
+export function createDriver({ sandboxDir, hostEnv, clock }: DriverContext): SandboxDriver {
+  const refs = new Map<string, SandboxRef>();
+  const directoryOf = (ref: SandboxRef) => join(sandboxDir, NAME, ref.id);
+
+  return {
+    name: NAME,
+    capabilities: { persistsAcrossProcesses: false, isolatesFiles: false, startDirectory: "caller", testOnly: true },
+
+    check: () => checkHost(hostEnv),
+
+    async create(owner, spec, { signal } = {}) {
+      throwIfAborted(signal);
+      const existing = [...refs.values()].find((ref) => ownerMatches(ref.owner, owner));
+      if (existing) return existing;
+      const ref: SandboxRef = {
+        driver: NAME,
+        id: `${NAME}-${randomId(8)}`,
+        owner: { install: owner.install, profile: owner.profile, task: owner.task },
+        fingerprint: fingerprint(spec),
+        state: "running",
+        createdAt: clock.now(),
+      };
+      // Registered before the first await, so that a concurrent caller finds it.
+      refs.set(ref.id, ref);
+      try {
+        await mkdir(join(directoryOf(ref), "state"), { recursive: true, mode: 0o700 });
+        throwIfAborted(signal);
+        return ref;
+      } catch (error) {
+        refs.delete(ref.id);
+        await rm(directoryOf(ref), { recursive: true, force: true });
+        throw wrapError(error, "sandbox-create-failed", `cannot make the sandbox directory ${directoryOf(ref)}`);
+      }
+    },
+
+    async connect(ref, { signal } = {}) {
+      throwIfAborted(signal);
+      if (!refs.has(ref.id)) throw sandboxGone("sandbox-not-found", ref);
+      // A concurrent caller may have got the ref while its directory was still being made.
+      await mkdir(join(directoryOf(ref), "state"), { recursive: true, mode: 0o700 });
+      return connectToHost({
+        sandboxId: ref.id,
+        stateDir: join(directoryOf(ref), "state"),
+        hostEnv,
+        clock,
+        async assertPresent() {
+          if (!refs.has(ref.id)) throw sandboxGone("sandbox-lost", ref);
+        },
+      });
+    },
+
+    async list(filter) {
+      return [...refs.values()].filter(({ owner }) => ownerMatches(owner, filter));
+    },
+
+    async destroy(ref) {
+      if (!refs.delete(ref.id)) return;
+      await killTree({ variable: SANDBOX_VARIABLE, value: ref.id }, { clock, graceMs: DESTROY_GRACE_MS });
+      await rm(directoryOf(ref), { recursive: true, force: true });
+    },
+
+    async activity(ref) {
+      return findTree({ variable: SANDBOX_VARIABLE, value: ref.id }).map(({ pid, command }) => ({ pid, command }));
+    },
+  };
+}

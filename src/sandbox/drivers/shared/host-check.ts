@@ -1,0 +1,32 @@
+/** @module Whether commands can run on this host at all: what every driver without isolation needs. */
+import { execFile } from "node:child_process";
+import { promisify } from "node:util";
+import { describeError } from "../../../base/errors.ts";
+import type { Availability } from "../../driver.ts";
+
+const run = promisify(execFile);
+const CHECK_LIMIT_MS = 5_000;
+const OLDEST_BASH = [4, 4] as const;
+
+export async function checkHost(
+  hostEnv: Readonly<Record<string, string>>,
+  platform: NodeJS.Platform = process.platform,
+): Promise<Availability> {
+  if (platform !== "linux") {
+    return { status: "not-applicable", reason: `processes are found and ended through /proc, which ${platform} does not have` };
+  }
+  try {
+    const { stdout } = await run("bash", ["-c", 'echo "$BASH_VERSION"'], { env: { PATH: hostEnv["PATH"] ?? "" }, timeout: CHECK_LIMIT_MS });
+    const version = stdout.trim();
+    const [major = 0, minor = 0] = version.split(".").map(Number);
+    if (major > OLDEST_BASH[0] || (major === OLDEST_BASH[0] && minor >= OLDEST_BASH[1]))
+      return { status: "ready", detail: `bash ${version}` };
+    return { status: "broken", reason: `bash ${version} is too old`, fix: `install bash ${OLDEST_BASH.join(".")} or newer` };
+  } catch (error) {
+    return {
+      status: "broken",
+      reason: `bash does not run: ${describeError(error).split("\n")[0]}`,
+      fix: "install bash and make sure it is on the PATH",
+    };
+  }
+}

@@ -1,0 +1,72 @@
+/** @module A connection to a sandbox that is the host itself: used by the drivers that isolate nothing. */
+import { accessSync, constants } from "node:fs";
+import { delimiter, isAbsolute, join } from "node:path";
+import type { Clock } from "../../../base/clock.ts";
+import { HoldfastError } from "../../../base/errors.ts";
+import { randomId } from "../../../base/ids.ts";
+import type { Connection } from "../../driver.ts";
+import { CALL_VARIABLE, SANDBOX_VARIABLE } from "../../session/script.ts";
+import { createHostFiles } from "./host-files.ts";
+import { createPipePool } from "./host-pipe-pool.ts";
+import { spawnHostProcess } from "./host-process.ts";
+
+export interface HostConnectionOptions {
+  sandboxId: string;
+  stateDir: string;
+  hostEnv: Readonly<Record<string, string>>;
+  clock: Clock;
+  /** Throws `sandbox-lost` (with `mayHaveRun: false`) when the sandbox is no longer there. */
+  assertPresent(): Promise<void>;
+}
+
+export function connectToHost({ sandboxId, stateDir, hostEnv, clock, assertPresent }: HostConnectionOptions): Connection {
+  const pipes = createPipePool(stateDir);
+  const files = createHostFiles(stateDir);
+  return {
+    stateDir,
+    files: {
+      ...files,
+      async write(path, bytes) {
+        await assertPresent();
+        await files.write(path, bytes);
+      },
+    },
+    async spawn(argv, options) {
+      await assertPresent();
+      const [name = "", ...args] = argv;
+      const call = randomId();
+      return spawnHostProcess({
+        ...options,
+        program: findProgram(name, hostEnv["PATH"] ?? ""),
+        args,
+        env: { ...(options.env ?? hostEnv), [CALL_VARIABLE]: call, [SANDBOX_VARIABLE]: sandboxId },
+        cwd: options.cwd ?? "/",
+        directory: stateDir,
+        pipes,
+        clock,
+        mark: { variable: CALL_VARIABLE, value: call },
+      });
+    },
+    [Symbol.asyncDispose]: () => pipes.close(),
+  };
+}
+
+/** Names are looked up on the sandbox's own path, not on that of a call's environment, which may be empty. */
+function findProgram(name: string, path: string): string {
+  if (name.includes("/")) return name;
+  for (const directory of path.split(delimiter)) {
+    const candidate = join(directory, name);
+    if (isAbsolute(directory) && isExecutable(candidate)) return candidate;
+  }
+  throw new HoldfastError("spawn-failed", `${name} is not on the PATH of the sandbox`, { facts: { name, path } });
+}
+
+function isExecutable(path: string): boolean {
+  try {
+    accessSync(path, constants.X_OK);
+    return true;
+  } catch {
+    // Whatever the reason, the next directory may hold one that works.
+    return false;
+  }
+}

@@ -1,0 +1,57 @@
+/** @module Small private files through programs inside the sandbox, for connections without a faster way. */
+import { HoldfastError } from "../base/errors.ts";
+import type { Connection, FileAccess, FileEntry } from "./driver.ts";
+
+const ABSENT = 44;
+
+export function filesOf(connection: Connection): FileAccess {
+  return connection.files ?? createFilesOverSpawn(connection);
+}
+
+export function createFilesOverSpawn(connection: Pick<Connection, "spawn">): FileAccess {
+  /** Paths are arguments, never part of the script. */
+  const run = async (script: string, path: string, input?: Uint8Array) => {
+    const out: Uint8Array[] = [];
+    const errors: Uint8Array[] = [];
+    const process = await connection.spawn(["sh", "-c", script, "sh", path], {
+      stdin: input === undefined ? "none" : "pipe",
+      onOutput: (chunk, stream) => void (stream === "stdout" ? out : errors).push(chunk),
+    });
+    process.stdin?.end(input);
+    const { exitCode } = await process.ended;
+    return { exitCode, output: Buffer.concat(out), message: Buffer.concat(errors).toString("utf8").trim() };
+  };
+
+  return {
+    async read(path) {
+      const { exitCode, output, message } = await run(`[ -e "$1" ] || exit ${ABSENT}; exec cat -- "$1"`, path);
+      if (exitCode === ABSENT) return null;
+      if (exitCode !== 0) throw new HoldfastError("state-unreadable", `cannot read ${path}: ${message}`, { facts: { path } });
+      return output;
+    },
+    async write(path, bytes) {
+      const { exitCode, message } = await run(`umask 077; mkdir -p -- "$(dirname -- "$1")" && exec cat >"$1"`, path, bytes);
+      if (exitCode !== 0) throw new HoldfastError("state-write-failed", `cannot write ${path}: ${message}`, { facts: { path } });
+    },
+    async list(path) {
+      const script = `cd -- "$1" 2>/dev/null || exit ${ABSENT}
+for name in * .*; do
+  case $name in . | ..) continue ;; esac
+  if [ -e "$name" ] || [ -L "$name" ]; then stat -c '%F/%Y/%n' -- "$name" | tr '\\n' '\\0'; fi
+done`;
+      const { exitCode, output, message } = await run(script, path);
+      if (exitCode === ABSENT) return [];
+      if (exitCode !== 0) throw new HoldfastError("state-unreadable", `cannot list ${path}: ${message}`, { facts: { path } });
+      return output.toString("utf8").split("\0").filter(Boolean).map(parseEntry);
+    },
+    async remove(path) {
+      const { exitCode, message } = await run(`exec rm -rf -- "$1"`, path);
+      if (exitCode !== 0) throw new HoldfastError("state-write-failed", `cannot remove ${path}: ${message}`, { facts: { path } });
+    },
+  };
+}
+
+function parseEntry(line: string): FileEntry {
+  const [kind, seconds, ...name] = line.split("/");
+  return { name: name.join("/"), directory: kind === "directory", modifiedAt: Number(seconds) * 1000 };
+}

@@ -1,0 +1,62 @@
+/** @module All that a call remembers of its output: both streams, their merger, and the overflow file. */
+import type { Clock } from "../../base/clock.ts";
+import type { OutputStream } from "../driver.ts";
+import { createCapture } from "./capture.ts";
+import { createSpill } from "./spill.ts";
+
+export interface OutputLimits {
+  /** Characters kept in memory of each stream. */
+  readonly keepChars: number;
+  /** Largest overflow file in bytes; 0 = none. */
+  readonly spillBytes: number;
+  /** Where overflow files go. */
+  readonly spillDirectory: string;
+}
+
+export interface RecordedOutput {
+  readonly output: string;
+  readonly stdout: string;
+  readonly stderr: string;
+  readonly truncated: boolean;
+  readonly outputBytes: number;
+  readonly outputFile: string | null;
+  /** Why the overflow file is missing or not whole. */
+  readonly fileProblem: string | null;
+}
+
+export interface OutputRecorder {
+  add(chunk: Uint8Array, stream: OutputStream): void | Promise<void>;
+  finish(): Promise<RecordedOutput>;
+}
+
+export function createOutputRecorder({ keepChars, spillBytes, spillDirectory }: OutputLimits, clock: Clock): OutputRecorder {
+  const merged = createCapture(keepChars);
+  const streams = { stdout: createCapture(keepChars), stderr: createCapture(keepChars) };
+  const spill = createSpill({ directory: spillDirectory, threshold: keepChars, limit: spillBytes, clock });
+
+  return {
+    add(chunk, stream) {
+      merged.add(chunk);
+      streams[stream].add(chunk);
+      return spill.write(chunk);
+    },
+    async finish() {
+      const { path, problem } = await spill.close();
+      const where = path === null ? "they were not kept" : `the whole output is in ${path}`;
+      const place = problem === null ? where : `${where}: ${problem}`;
+      const marker = (omitted: number) => `\n[… ${omitted.toLocaleString("en-US")} bytes left out here; ${place} …]\n`;
+      const output = merged.text(marker);
+      // A limit in characters lets through more bytes than a limit in bytes, so the file may turn out to be needless.
+      if (!output.truncated) await spill.discard();
+      return {
+        output: output.text,
+        stdout: streams.stdout.text(marker).text,
+        stderr: streams.stderr.text(marker).text,
+        truncated: output.truncated,
+        outputBytes: merged.bytes,
+        outputFile: output.truncated ? path : null,
+        fileProblem: output.truncated ? problem : null,
+      };
+    },
+  };
+}

@@ -1,0 +1,219 @@
+/** @module Running one call: session, timeout, interrupt, input, output, and an honest result. */
+import { Readable } from "node:stream";
+import { pipeline } from "node:stream/promises";
+import type { Clock } from "../base/clock.ts";
+import { HoldfastError, systemCode, wrapError } from "../base/errors.ts";
+import { DEFAULT_SESSION } from "../base/names.ts";
+import type { CallOptions, CallResult, Command } from "./call.ts";
+import { checkTimeout, commandText, oneCallVariables } from "./call-input.ts";
+import type { Connection, ExitStatus, FileAccess, SandboxProcess } from "./driver.ts";
+import { createOutputRecorder, type OutputLimits, type RecordedOutput } from "./output/recorder.ts";
+import { callArgv, LONGEST_COMMAND_ARGUMENT, ONE_CALL_PREFIX, parseReport, type ShellReport } from "./session/script.ts";
+import type { Sessions } from "./session/sessions.ts";
+
+const EXIT_TIMED_OUT = 124;
+const EXIT_INTERRUPTED = 130;
+const KILL_GRACE_MS = 2_000;
+
+export interface CallMachinery {
+  readonly connection: Connection;
+  readonly files: FileAccess;
+  readonly sessions: Sessions;
+  readonly clock: Clock;
+  readonly limits: OutputLimits;
+  readonly defaultTimeoutMs: number;
+}
+
+/** A call after its input was checked. */
+interface Request {
+  readonly text: string;
+  readonly env: Readonly<Record<string, string>>;
+  readonly session: string;
+  readonly timeoutMs: number;
+  readonly options: CallOptions;
+}
+
+/** What became of one shell. */
+interface Attempt {
+  readonly report: ShellReport | "silent" | "vanished";
+  readonly status: ExitStatus;
+  readonly ending: "own" | "timeout" | "interrupt";
+  readonly output: RecordedOutput;
+}
+
+export async function runCall(machinery: CallMachinery, command: Command, options: CallOptions = {}): Promise<CallResult> {
+  const { sessions, clock } = machinery;
+  const session = options.session ?? DEFAULT_SESSION;
+  const request: Request = {
+    text: commandText(command),
+    env: oneCallVariables(options.env ?? {}),
+    session,
+    timeoutMs: checkTimeout(options.timeoutMs ?? machinery.defaultTimeoutMs),
+    options,
+  };
+  const startedAt = clock.monotonic();
+  const warnings = await sessions.begin(session);
+  let attempt = await attemptCall(machinery, request);
+  if (sessionWasGone(attempt) && !(options.stdin instanceof Readable)) {
+    // The shell stopped before the command, so this repeats nothing. A stream of input, though, may be used up.
+    sessions.forget(session);
+    warnings.push(...(await sessions.begin(session)));
+    attempt = await attemptCall(machinery, request);
+  }
+  const { report, status, ending, output } = attempt;
+  const ended = shellEnd(report, { request, status, output });
+  if (ended?.unsaved) warnings.push(`what the command changed in session ${session} was not saved: ${ended.unsaved}`);
+  if (output.fileProblem !== null) warnings.push(`the overflow file is not whole: ${output.fileProblem}`);
+  return {
+    exitCode: ending === "timeout" ? EXIT_TIMED_OUT : ending === "interrupt" ? EXIT_INTERRUPTED : status.exitCode,
+    signal: status.signal,
+    timedOut: ending === "timeout",
+    interrupted: ending === "interrupt",
+    cwd: ended?.cwd ?? (await sessions.cwd(session)),
+    cwdRecovered: ended?.recovered ?? null,
+    output: output.output,
+    stdout: output.stdout,
+    stderr: output.stderr,
+    truncated: output.truncated,
+    outputBytes: output.outputBytes,
+    outputFile: output.outputFile,
+    durationMs: Math.round(clock.monotonic() - startedAt),
+    session,
+    replaced: null,
+    warnings,
+  };
+}
+
+async function attemptCall(machinery: CallMachinery, { text, env, session, timeoutMs, options }: Request): Promise<Attempt> {
+  const { connection, files, sessions, clock, limits } = machinery;
+  throwIfAborted(options.signal);
+  const { resultFile, commandFile } = sessions.callFiles();
+  const inFile = Buffer.byteLength(text) > LONGEST_COMMAND_ARGUMENT;
+  if (inFile) await files.write(commandFile, Buffer.from(text));
+  const recorder = createOutputRecorder(limits, clock);
+  const process = await connection.spawn(
+    callArgv({
+      stateFile: sessions.stateFile(session),
+      resultFile,
+      commandFile,
+      command: inFile ? null : text,
+      cwd: options.cwd ?? null,
+      oneCallNames: Object.keys(env),
+    }),
+    {
+      env: Object.fromEntries(Object.entries(env).map(([name, value]) => [ONE_CALL_PREFIX + name, value])),
+      stdin: options.stdin === undefined ? "none" : "pipe",
+      merge: options.merge ?? false,
+      onOutput: (chunk, stream) => both(recorder.add(chunk, stream), options.onOutput?.(chunk, stream)),
+    },
+  );
+  const { status, ending } = await untilEnd(process, { clock, timeoutMs, options });
+  const output = await recorder.finish();
+  const bytes = await files.read(resultFile);
+  await files.remove(resultFile);
+  return { report: bytes === null ? "vanished" : (parseReport(bytes) ?? "silent"), status, ending, output };
+}
+
+/** Waits for the end of the process, or brings it about. The first reason wins; whatever fails here, no process is left behind. */
+async function untilEnd(
+  process: SandboxProcess,
+  { clock, timeoutMs, options }: { clock: Clock; timeoutMs: number; options: CallOptions },
+): Promise<Pick<Attempt, "status" | "ending">> {
+  let ending: Attempt["ending"] = "own";
+  let killing: Promise<void> | undefined;
+  const end = (reason: "timeout" | "interrupt") => {
+    if (killing) return;
+    ending = reason;
+    killing = process.kill({ graceMs: KILL_GRACE_MS });
+    // Awaited below; without this a failure in the meantime would count as unhandled.
+    killing.catch(() => {});
+  };
+  const timer = clock.after(timeoutMs, () => end("timeout"));
+  const onAbort = () => end("interrupt");
+  options.signal?.addEventListener("abort", onAbort);
+  const feeding = feed(process, options.stdin);
+  feeding.catch(onAbort);
+  try {
+    const status = await process.ended;
+    await killing;
+    await feeding;
+    return { status, ending };
+  } catch (error) {
+    await process.kill({ graceMs: 0 });
+    throw error;
+  } finally {
+    timer.cancel();
+    options.signal?.removeEventListener("abort", onAbort);
+  }
+}
+
+async function feed(process: SandboxProcess, input: CallOptions["stdin"]): Promise<void> {
+  if (process.stdin === null || input === undefined) return;
+  if (!(input instanceof Readable)) {
+    process.stdin.end(input);
+    return;
+  }
+  const over = new AbortController();
+  const stop = () => over.abort();
+  process.ended.then(stop, stop);
+  try {
+    await pipeline(input, process.stdin, { signal: over.signal });
+  } catch (error) {
+    // The command ended or closed its input before the stream did.
+    if (over.signal.aborted || ["EPIPE", "ERR_STREAM_PREMATURE_CLOSE"].includes(systemCode(error) ?? "")) return;
+    throw wrapError(error, "invalid-input", "the stream of input for the command failed");
+  }
+}
+
+function sessionWasGone({ report }: Attempt): boolean {
+  return typeof report === "object" && report.kind === "no-session";
+}
+
+/** Null when the command ran but its shell was killed or replaced (`exec`) before it could say how things stand. */
+function shellEnd(
+  report: Attempt["report"],
+  { request, status, output }: { request: Request; status: ExitStatus; output: RecordedOutput },
+) {
+  const { session, options } = request;
+  if (report === "vanished") {
+    throw new HoldfastError("sandbox-lost", "the sandbox was removed while the command ran", {
+      facts: { session, exitCode: status.exitCode, mayHaveRun: true },
+    });
+  }
+  if (report === "silent") {
+    const reason = output.stderr.trim().split("\n").at(-1) ?? "";
+    throw new HoldfastError(
+      "state-write-failed",
+      `the shell of session ${session} could not write its state, so the command did not run: ${reason}`,
+      { facts: { session } },
+    );
+  }
+  switch (report.kind) {
+    case "ended":
+      return report;
+    case "started":
+      return null;
+    case "bad-cwd":
+      throw new HoldfastError("cwd-invalid", `${options.cwd} is not a directory in the sandbox, so the command did not run`, {
+        facts: { cwd: options.cwd },
+      });
+    default:
+      throw new HoldfastError(
+        "session-failed",
+        `the state of session ${session} is ${report.kind === "damaged" ? "damaged" : "gone"}, so the command did not run`,
+        {
+          hint: `remove it with \`holdfast session rm ${session}\` and try again`,
+          facts: { session },
+        },
+      );
+  }
+}
+
+function both(first: void | Promise<void>, second: void | Promise<void>): void | Promise<void> {
+  if (first === undefined && second === undefined) return undefined;
+  return Promise.all([first, second]).then(() => undefined);
+}
+
+function throwIfAborted(signal: AbortSignal | undefined): void {
+  if (signal?.aborted) throw new HoldfastError("aborted", "the call was cancelled before the command ran", { cause: signal.reason });
+}

@@ -1,0 +1,49 @@
+/** @module A sandbox in use: calls and sessions on top of a connection, the same for every driver. */
+import type { Clock } from "../base/clock.ts";
+import { HoldfastError } from "../base/errors.ts";
+import type { CallOptions, CallResult, Command } from "./call.ts";
+import type { Connection, SandboxRef } from "./driver.ts";
+import { filesOf } from "./files-over-spawn.ts";
+import type { OutputLimits } from "./output/recorder.ts";
+import { runCall } from "./run-call.ts";
+import { createSessions, type SessionInfo } from "./session/sessions.ts";
+
+export interface Sandbox {
+  readonly ref: SandboxRef;
+  /** Runs a command in the foreground. A command that fails is a result; only a failing sandbox rejects. */
+  run(command: Command, options?: CallOptions): Promise<CallResult>;
+  readonly sessions: {
+    list(): Promise<SessionInfo[]>;
+    /** @throws `session-not-found` */
+    remove(name: string): Promise<void>;
+  };
+}
+
+export interface SandboxOptions {
+  ref: SandboxRef;
+  connection: Connection;
+  clock: Clock;
+  limits: OutputLimits;
+  defaultTimeoutMs: number;
+  /** Where sessions begin: absolute inside the sandbox, or beginning with `~`. */
+  startDirectory: string;
+}
+
+export function createSandbox({ ref, connection, clock, limits, defaultTimeoutMs, startDirectory }: SandboxOptions): Sandbox {
+  const files = filesOf(connection);
+  const sessions = createSessions({ connection, files, clock, startDirectory });
+  const machinery = { connection, files, sessions, clock, limits, defaultTimeoutMs };
+  return {
+    ref,
+    run: (command, options) => runCall(machinery, command, options),
+    sessions: {
+      list: () => sessions.list(),
+      async remove(name) {
+        if (await sessions.remove(name)) return;
+        throw new HoldfastError("session-not-found", `there is no session ${name} in the sandbox of task ${ref.owner.task}`, {
+          facts: { session: name },
+        });
+      },
+    },
+  };
+}

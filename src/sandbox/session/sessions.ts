@@ -1,0 +1,154 @@
+/** @module The sessions of one sandbox: where their state is, how they begin and end. */
+import { posix } from "node:path";
+import type { Clock } from "../../base/clock.ts";
+import { HoldfastError } from "../../base/errors.ts";
+import { randomId } from "../../base/ids.ts";
+import { parseSessionName } from "../../base/names.ts";
+import type { Connection, FileAccess } from "../driver.ts";
+import { parseReport, type ShellReport, startArgv } from "./script.ts";
+
+// A profile script may do slow things, but one that waits for input must not hold up the first call for ever.
+const LOGIN_LIMIT_MS = 30_000;
+const KILL_GRACE_MS = 500;
+const STALE_RESULT_MS = 24 * 60 * 60 * 1000;
+
+export interface SessionInfo {
+  readonly name: string;
+  /** Where the next call will begin. */
+  readonly cwd: string;
+  /** Milliseconds since the epoch. */
+  readonly lastUsedAt: number;
+}
+
+export interface Sessions {
+  stateFile(name: string): string;
+  /** Where a call's shell reports, and where a long command waits; both are gone after the call. */
+  callFiles(): { resultFile: string; commandFile: string };
+  /** Makes the session unless it is there; says what a person should know about how that went. */
+  begin(name: string): Promise<string[]>;
+  /** The session turned out to be gone, so the next `begin` must look again. */
+  forget(name: string): void;
+  /** Where the next call will begin; empty when there is no such session. */
+  cwd(name: string): Promise<string>;
+  list(): Promise<SessionInfo[]>;
+  /** False when there was no such session. */
+  remove(name: string): Promise<boolean>;
+}
+
+export interface SessionsOptions {
+  connection: Connection;
+  files: FileAccess;
+  clock: Clock;
+  /** Absolute, or beginning with `~`. */
+  startDirectory: string;
+  loginLimitMs?: number;
+}
+
+export function createSessions({ connection, files, clock, startDirectory, loginLimitMs = LOGIN_LIMIT_MS }: SessionsOptions): Sessions {
+  const root = posix.join(connection.stateDir, "sessions");
+  const calls = posix.join(connection.stateDir, "calls");
+  const directoryOf = (name: string) => posix.join(root, parseSessionName(name));
+  const stateFile = (name: string) => posix.join(directoryOf(name), "state");
+  const callFiles = () => {
+    const call = posix.join(calls, randomId(8));
+    return { resultFile: `${call}.result`, commandFile: `${call}.command` };
+  };
+  const begun = new Set<string>();
+  const beginning = new Map<string, Promise<string[]>>();
+
+  const start = async (name: string, login: boolean): Promise<{ report: ShellReport | null; problem: string }> => {
+    const { resultFile } = callFiles();
+    const errors: string[] = [];
+    // Also makes the directories that the shell writes to.
+    await files.write(resultFile, new Uint8Array());
+    await files.write(posix.join(directoryOf(name), ".keep"), new Uint8Array());
+    const process = await connection.spawn(startArgv({ stateFile: stateFile(name), resultFile, cwd: startDirectory, login }), {
+      stdin: "none",
+      onOutput: (chunk, stream) => void (stream === "stderr" && errors.length < 20 && errors.push(Buffer.from(chunk).toString("utf8"))),
+    });
+    let late = false;
+    const timer = clock.after(loginLimitMs, () => {
+      late = true;
+      void process.kill({ graceMs: KILL_GRACE_MS });
+    });
+    const { exitCode } = await process.ended;
+    timer.cancel();
+    const report = parseReport(await files.read(resultFile));
+    await files.remove(resultFile);
+    const lastWords = errors.join("").trim().split("\n").at(-1);
+    const problem = late
+      ? `it did not end within ${loginLimitMs / 1000} s`
+      : `it ended with status ${exitCode}${lastWords ? `: ${lastWords}` : ""}`;
+    return { report, problem };
+  };
+
+  const make = async (name: string): Promise<string[]> => {
+    if ((await files.list(directoryOf(name))).some((entry) => entry.name === "state")) return [];
+    await pruneCallFiles();
+    const first = await start(name, true);
+    if (first.report?.kind === "made") return [];
+    if (first.report?.kind === "bad-cwd") throw badStartDirectory(startDirectory);
+    const second = await start(name, false);
+    if (second.report?.kind === "made")
+      return [`the login shell failed (${first.problem}), so session ${name} began without what it sets up`];
+    throw new HoldfastError("session-failed", `session ${name} could not be made: ${second.problem}`, { facts: { session: name } });
+  };
+
+  /** Left over from host processes that were killed during a call. */
+  const pruneCallFiles = async () => {
+    for (const { name, modifiedAt } of await files.list(calls)) {
+      if (clock.now() - modifiedAt > STALE_RESULT_MS) await files.remove(posix.join(calls, name));
+    }
+  };
+
+  return {
+    stateFile,
+    callFiles,
+    async begin(name) {
+      if (begun.has(name)) return [];
+      const under = beginning.get(name) ?? make(name).finally(() => beginning.delete(name));
+      beginning.set(name, under);
+      const warnings = await under;
+      begun.add(name);
+      return warnings;
+    },
+    forget: (name) => void begun.delete(name),
+    async cwd(name) {
+      return savedCwd((await files.read(stateFile(name))) ?? new Uint8Array());
+    },
+    async list() {
+      const found: SessionInfo[] = [];
+      for (const { name } of await files.list(root)) {
+        const entry = (await files.list(posix.join(root, name))).find((file) => file.name === "state");
+        if (entry) found.push({ name, cwd: await this.cwd(name), lastUsedAt: entry.modifiedAt });
+      }
+      return found.sort((a, b) => (a.name < b.name ? -1 : 1));
+    },
+    async remove(name) {
+      const there = (await files.list(root)).some((entry) => entry.name === parseSessionName(name));
+      begun.delete(name);
+      if (there) await files.remove(directoryOf(name));
+      return there;
+    },
+  };
+}
+
+function badStartDirectory(directory: string): HoldfastError {
+  return new HoldfastError("cwd-invalid", `sessions should begin in ${directory}, which is not a directory in the sandbox`, {
+    hint: "correct terminal.cwd, or run the command from a directory that exists",
+    facts: { cwd: directory },
+  });
+}
+
+/** The line is shell-quoted text; this undoes the forms that bash's `%q` writes. */
+function savedCwd(state: Uint8Array): string {
+  const quoted = /^__holdfast_saved_cwd=(.*)$/m.exec(Buffer.from(state).toString("utf8"))?.[1] ?? "";
+  const ansi = /^\$'(.*)'$/s.exec(quoted)?.[1];
+  if (ansi === undefined) return quoted.replace(/\\(.)/g, "$1");
+  const escapes: Record<string, string> = { n: "\n", t: "\t", r: "\r", a: "\x07", b: "\b", E: "\x1b", f: "\f", v: "\v" };
+  const latin = ansi.replace(/\\([0-7]{1,3}|.)/g, (_, code: string) =>
+    /^[0-7]/.test(code) ? String.fromCharCode(Number.parseInt(code, 8)) : (escapes[code] ?? code),
+  );
+  // Octal escapes are single bytes of UTF-8, while the rest of the text is decoded already.
+  return /[^\0-\xff]/.test(latin) ? latin : Buffer.from(latin, "latin1").toString("utf8");
+}
