@@ -1,0 +1,35 @@
+/** @module A configuration value as people and programs outside see it. */
+import * as z from "zod/mini";
+import type { Explanation } from "../config/load.ts";
+import { describeSource, type Setting } from "../config/source.ts";
+
+const SettingOutput = z.object({
+  value: z.unknown(),
+  /** Where it comes from, in words. */
+  source: z.string(),
+});
+
+export const ConfigEntry = z.extend(SettingOutput, {
+  key: z.string(),
+  variable: z.string(),
+  default: z.unknown(),
+  help: z.string(),
+  /** What would count if this value were not there, the next first. */
+  shadowed: z.array(SettingOutput),
+});
+export type ConfigEntry = z.infer<typeof ConfigEntry>;
+
+export function configEntry({ key, shadowed, ...setting }: Explanation): ConfigEntry {
+  return {
+    key: key.key,
+    ...settingOutput(setting),
+    variable: key.variable,
+    default: key.default,
+    help: key.help,
+    shadowed: shadowed.map(settingOutput),
+  };
+}
+
+function settingOutput({ value, source }: Setting): z.infer<typeof SettingOutput> {
+  return { value, source: describeSource(source) };
+}

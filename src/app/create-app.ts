@@ -1,0 +1,145 @@
+/** @module The composition root: the only place that puts the parts of all layers together. */
+import { homedir } from "node:os";
+import { isAbsolute, join, resolve } from "node:path";
+import { type Clock, systemClock } from "../base/clock.ts";
+import { type Logger, silentLogger } from "../base/log.ts";
+import { DEFAULT_PROFILE, parseTaskName } from "../base/names.ts";
+import { withoutCredentials } from "../config/child-environment.ts";
+import type { Environment } from "../config/environment.ts";
+import type { FlagSetting } from "../config/flags.ts";
+import { type LoadedConfig, loadConfig } from "../config/load.ts";
+import { createLifecycle, type Lifecycle } from "../lifecycle/lifecycle.ts";
+import { createProfiles, type Profiles } from "../profiles/profiles.ts";
+import { type SelectedProfile, selectProfile } from "../profiles/select.ts";
+import type { Owner, SandboxDriver } from "../sandbox/driver.ts";
+import type { DriverContext } from "../sandbox/driver-context.ts";
+import { DRIVERS } from "../sandbox/registry.gen.ts";
+import type { SandboxSpec } from "../sandbox/spec.ts";
+import { withCheck } from "../sandbox/with-check.ts";
+import { withLimits } from "../sandbox/with-limits.ts";
+import { withLog } from "../sandbox/with-log.ts";
+import { installId } from "./install.ts";
+import { specFromConfig } from "./spec-from-config.ts";
+
+const MEGABYTE = 1024 * 1024;
+
+export interface AppOptions {
+  environment: Environment;
+  /** The caller's directory. */
+  cwd: string;
+  /** The profile asked for; without it the variable, the sticky choice or `default` counts. */
+  profile?: string | undefined;
+  /** Configuration given with this call. */
+  flags?: readonly FlagSetting[];
+  clock?: Clock;
+  log?: Logger;
+}
+
+/** Everything an operation may use. Parts are made when they are first asked for, and only once. */
+export interface App {
+  readonly profile: SelectedProfile;
+  readonly profiles: Profiles;
+  readonly environment: Environment;
+  readonly clock: Clock;
+  readonly log: Logger;
+  config(): Promise<LoadedConfig>;
+  /** The driver of the configured backend. */
+  driver(): Promise<SandboxDriver>;
+  /** A driver by the name of its backend, whatever is configured. */
+  driverNamed(name: keyof typeof DRIVERS): Promise<SandboxDriver>;
+  lifecycle(): Promise<Lifecycle>;
+  spec(): Promise<SandboxSpec>;
+  owner(task: string): Promise<Owner>;
+  /** The same app for another profile, with the same flags and variables. */
+  forProfile(name: string): Promise<App>;
+  /** Ends what runs in this process by the rules of each sandbox, and says what it had to leave. */
+  close(): Promise<{ left: readonly string[] }>;
+}
+
+export async function createApp(options: AppOptions): Promise<App> {
+  const { environment, cwd, flags = [], clock = systemClock, log = silentLogger } = options;
+  const root = holdfastHome(environment);
+  const profiles = createProfiles(root);
+  const profile = await selectProfile(profiles, { flag: options.profile, variable: environment.HOLDFAST_PROFILE });
+
+  const config = once(async () => {
+    const loaded = await loadConfig({ home: profile.home, environment, flags });
+    for (const warning of loaded.warnings) log.warn(warning);
+    return loaded;
+  });
+  const context = once(async (): Promise<DriverContext> => {
+    const { values, dotenv } = await config();
+    return { sandboxDir: sandboxDir(profile, values.terminal.sandbox_dir), hostEnv: withoutCredentials(environment, dotenv), clock, log };
+  });
+  const driverNamed = async (name: keyof typeof DRIVERS) => {
+    const { createDriver } = await DRIVERS[name].load();
+    return withCheck(withLimits(withLog(createDriver(await context()), { clock, log }), { clock, log }));
+  };
+  const driver = once(async () => driverNamed((await config()).values.terminal.backend));
+  const install = once(() => installId(root));
+  const lifecycle = once(async () => {
+    const { terminal } = (await config()).values;
+    return createLifecycle({
+      driver: await driver(),
+      clock,
+      log,
+      idleMs: terminal.lifetime_seconds * 1000,
+      defaultTimeoutMs: terminal.timeout * 1000,
+      startDirectory: startDirectory(terminal.cwd, (await driver()).capabilities.startDirectory, cwd),
+      limits: {
+        keepChars: terminal.output_limit,
+        spillBytes: terminal.spill_limit_mb * MEGABYTE,
+        spillDirectory: join(profile.home, "output"),
+      },
+    });
+  });
+
+  return {
+    profile,
+    profiles,
+    environment,
+    clock,
+    log,
+    config,
+    driver,
+    driverNamed,
+    lifecycle,
+    spec: async () => specFromConfig((await config()).values),
+    owner: async (task) => ({ install: await install(), profile: profile.name, task: parseTaskName(task) }),
+    forProfile: (name) => createApp({ ...options, profile: name }),
+    async close() {
+      return lifecycle.started() ? (await lifecycle()).close() : { left: [] };
+    },
+  };
+}
+
+/** `$HOLDFAST_HOME`, else `~/.holdfast`. */
+export function holdfastHome(environment: Environment): string {
+  const configured = environment.HOLDFAST_HOME;
+  return configured ? resolve(configured) : join(environment.HOME || homedir(), ".holdfast");
+}
+
+/** A configured directory may be shared by profiles, so the others get folders of their own in it. */
+function sandboxDir(profile: SelectedProfile, configured: string | null): string {
+  if (configured === null) return join(profile.home, "sandboxes");
+  const directory = resolve(profile.home, configured.replace(/^~(?=\/|$)/, homedir()));
+  return profile.name === DEFAULT_PROFILE ? directory : join(directory, "profiles", profile.name);
+}
+
+function startDirectory(configured: string | null, ofDriver: string, caller: string): string {
+  if (configured === null) return ofDriver === "caller" ? caller : ofDriver;
+  return isAbsolute(configured) || configured.startsWith("~") ? configured : resolve(caller, configured);
+}
+
+/** Remembers a success; a failure is tried again by the next caller. */
+function once<T>(make: () => Promise<T>): (() => Promise<T>) & { started(): boolean } {
+  let made: Promise<T> | undefined;
+  const get = () => {
+    made ??= make().catch((error: unknown) => {
+      made = undefined;
+      throw error;
+    });
+    return made;
+  };
+  return Object.assign(get, { started: () => made !== undefined });
+}

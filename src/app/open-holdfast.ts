@@ -1,0 +1,145 @@
+/** @module The library's front door: sandboxes for programs, with the same rules and configuration as the command line. */
+import { systemClock } from "../base/clock.ts";
+import { createLogger, type LogRecord, silentLogger } from "../base/log.ts";
+import { DEFAULT_TASK } from "../base/names.ts";
+import { processEnvironment } from "../config/environment.ts";
+import type { CallOptions, CallResult, Command } from "../sandbox/call.ts";
+import type { ConfigEntry } from "./config-entry.ts";
+import { type App, createApp } from "./create-app.ts";
+import { configExplain } from "./operations/config-explain.ts";
+import { configGet } from "./operations/config-get.ts";
+import { configList } from "./operations/config-list.ts";
+import { configSet } from "./operations/config-set.ts";
+import { configUnset } from "./operations/config-unset.ts";
+import { doctor } from "./operations/doctor.ts";
+import { sandboxInspect } from "./operations/sandbox-inspect.ts";
+import { sandboxList } from "./operations/sandbox-list.ts";
+import { sandboxRemove } from "./operations/sandbox-remove.ts";
+import { sandboxReset } from "./operations/sandbox-reset.ts";
+import { sessionList } from "./operations/session-list.ts";
+import { sessionRemove } from "./operations/session-remove.ts";
+import { useSandbox } from "./sandbox-of-task.ts";
+import type { SandboxSummary, SessionSummary } from "./schemas.ts";
+
+export interface OpenHoldfastOptions {
+  /**
+   * Which profile to be.
+   * @default `HOLDFAST_PROFILE`, then the choice of `holdfast profile use`, then `default`
+   */
+  profile?: string;
+  /** Configuration for this object alone, by key: `{ "terminal.timeout": 60 }`. Wins over everything else. */
+  config?: Readonly<Record<string, unknown>>;
+  /**
+   * Variables that count: `HOLDFAST_HOME`, `HOLDFAST_PROFILE`, `TERMINAL_…`, and what new sessions on the host inherit.
+   * @default the process's own
+   */
+  environment?: Readonly<Record<string, string | undefined>>;
+  /**
+   * Where sessions begin on backends that share the host's files.
+   * @default the process's working directory
+   */
+  cwd?: string;
+  /**
+   * Receives warnings and errors of the inner workings, and with `debug` everything.
+   * @default nothing is logged
+   */
+  onLog?: (record: LogRecord) => void;
+  /** @default false */
+  debug?: boolean;
+}
+
+/** One sandbox, ready for use. */
+export interface Box {
+  readonly task: string;
+  /** `found`: it was there before, with all its sessions. */
+  readonly origin: "created" | "found";
+  /** Runs a command and waits for it. A command that fails is a result; only a failing sandbox rejects. */
+  run(command: Command, options?: CallOptions): Promise<CallResult>;
+  readonly sessions: {
+    list(): Promise<SessionSummary[]>;
+    /** @throws HoldfastError `session-not-found` */
+    remove(name: string): Promise<void>;
+  };
+}
+
+export interface Holdfast extends AsyncDisposable {
+  readonly profile: string;
+  /** The profile's home directory. */
+  readonly home: string;
+  /** The sandbox of a task, found again or made. */
+  sandbox(task?: string): Promise<Box>;
+  readonly sandboxes: {
+    list(options?: { all?: boolean }): Promise<SandboxSummary[]>;
+    inspect(task: string): ReturnType<typeof sandboxInspect.run>;
+    /** @throws HoldfastError `busy` without `force`, while something runs in it */
+    remove(task: string, options?: { force?: boolean }): Promise<void>;
+    reset(task: string, options?: { force?: boolean }): Promise<void>;
+  };
+  /** A turn of the agent is over: sandboxes that do not persist are torn down, the others stay. */
+  endTurn(task?: string): Promise<void>;
+  readonly config: {
+    get(key: string): Promise<unknown>;
+    list(): Promise<ConfigEntry[]>;
+    explain(key: string): Promise<ConfigEntry>;
+    /** Changes the profile's config.yaml; this object keeps what it has loaded. */
+    set(key: string, value: unknown): Promise<void>;
+    unset(key: string): Promise<void>;
+  };
+  doctor(): ReturnType<typeof doctor.run>;
+  /** Lets go of everything by the rules of each sandbox; says what could not be finished in time. */
+  close(): Promise<{ left: readonly string[] }>;
+}
+
+export async function openHoldfast(options: OpenHoldfastOptions = {}): Promise<Holdfast> {
+  const { profile, config = {}, environment = processEnvironment(), cwd = process.cwd(), onLog, debug = false } = options;
+  const log = onLog ? createLogger({ clock: systemClock, level: debug ? "debug" : "warn", sink: onLog }) : silentLogger;
+  const flags = Object.entries(config).map(([key, value]) => ({ name: "config", key, value }));
+  const app = await createApp({ environment, cwd, profile, flags, log });
+  // Loaded now, so that a mistake in it is the first thing a program hears of.
+  await app.config();
+  return toHoldfast(app);
+}
+
+function toHoldfast(app: App): Holdfast {
+  const close = () => app.close();
+  return {
+    profile: app.profile.name,
+    home: app.profile.home,
+    sandbox: (task = DEFAULT_TASK) => openBox(app, task),
+    sandboxes: {
+      list: ({ all = false } = {}) => sandboxList.run(app, { all }),
+      inspect: (task) => sandboxInspect.run(app, { task }),
+      remove: async (task, { force = false } = {}) => void (await sandboxRemove.run(app, { task, force })),
+      reset: async (task, { force = false } = {}) => void (await sandboxReset.run(app, { task, force })),
+    },
+    async endTurn(task = DEFAULT_TASK) {
+      await (await app.lifecycle()).endTurn(await app.owner(task));
+    },
+    config: {
+      get: async (key) => (await configGet.run(app, { key })).value,
+      list: () => configList.run(app, { changed: false }),
+      explain: (key) => configExplain.run(app, { key }),
+      set: async (key, value) => void (await configSet.run(app, { key, value })),
+      unset: async (key) => void (await configUnset.run(app, { key })),
+    },
+    doctor: () => doctor.run(app, {}),
+    close,
+    async [Symbol.asyncDispose]() {
+      await close();
+    },
+  };
+}
+
+async function openBox(app: App, task: string): Promise<Box> {
+  const { origin } = await useSandbox(app, task);
+  return {
+    task,
+    origin,
+    // Taken anew for each call: between two of them the idle reaper may have let go of the sandbox.
+    run: async (command, options) => (await useSandbox(app, task, options?.signal)).sandbox.run(command, options),
+    sessions: {
+      list: () => sessionList.run(app, { task }),
+      remove: async (session) => void (await sessionRemove.run(app, { task, session })),
+    },
+  };
+}

@@ -1,0 +1,18 @@
+/** @module Lists the sessions in the sandbox of a task. */
+import * as z from "zod/mini";
+import { defineOperation } from "../operation.ts";
+import { findSandbox, useSandbox } from "../sandbox-of-task.ts";
+import { SessionSummary, TaskInput } from "../schemas.ts";
+
+export const sessionList = defineOperation({
+  name: "session.list",
+  summary: "List the sessions in the sandbox of a task",
+  input: z.strictObject({ task: TaskInput }),
+  output: z.array(SessionSummary),
+  async run(app, { task }) {
+    if ((await findSandbox(app, task)) === null) return [];
+    const { sandbox } = await useSandbox(app, task);
+    const sessions = await sandbox.sessions.list();
+    return sessions.map(({ name, cwd, lastUsedAt }) => ({ name, cwd, lastUsedAt: new Date(lastUsedAt).toISOString() }));
+  },
+});

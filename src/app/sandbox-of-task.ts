@@ -1,0 +1,32 @@
+/** @module Finding the sandbox of a task, or using it. */
+import { HoldfastError } from "../base/errors.ts";
+import { suggest } from "../base/suggest.ts";
+import type { Lease } from "../lifecycle/lifecycle.ts";
+import type { SandboxRef } from "../sandbox/driver.ts";
+import type { App } from "./create-app.ts";
+
+/** The sandbox of the task, made if it is not there. */
+export async function useSandbox(app: App, task: string, signal?: AbortSignal): Promise<Lease> {
+  const [lifecycle, owner, spec] = await Promise.all([app.lifecycle(), app.owner(task), app.spec()]);
+  return lifecycle.acquire(owner, spec, signal ? { signal } : {});
+}
+
+/** Null when the task has none; nothing is made. */
+export async function findSandbox(app: App, task: string): Promise<SandboxRef | null> {
+  const [driver, owner] = await Promise.all([app.driver(), app.owner(task)]);
+  const [ref] = await driver.list(owner);
+  return ref ?? null;
+}
+
+/** @throws `sandbox-not-found`, with the task that was probably meant. */
+export async function existingSandbox(app: App, task: string): Promise<SandboxRef> {
+  const ref = await findSandbox(app, task);
+  if (ref) return ref;
+  const [driver, owner] = await Promise.all([app.driver(), app.owner(task)]);
+  const others = await driver.list({ install: owner.install, profile: owner.profile });
+  const meant = suggest(task, new Set(others.map((other) => other.owner.task)));
+  throw new HoldfastError("sandbox-not-found", `profile ${owner.profile} has no sandbox for task ${task} on the ${driver.name} backend`, {
+    hint: meant && `did you mean "${meant}"?`,
+    facts: { task, profile: owner.profile, backend: driver.name },
+  });
+}

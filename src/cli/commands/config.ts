@@ -1,0 +1,100 @@
+/** @module holdfast config: reading and changing the configuration of a profile. */
+import { configExplain } from "../../app/operations/config-explain.ts";
+import { configGet } from "../../app/operations/config-get.ts";
+import { configList } from "../../app/operations/config-list.ts";
+import { configPath } from "../../app/operations/config-path.ts";
+import { configSet } from "../../app/operations/config-set.ts";
+import { configUnset } from "../../app/operations/config-unset.ts";
+import { editConfig } from "../edit-config.ts";
+import { addGlobalFlags, addJsonFlag } from "../flags.ts";
+import { addHelpNotes, type RegisterVerb } from "../verb.ts";
+
+export const register: RegisterVerb = (command, runner) => {
+  const get = addJsonFlag(addGlobalFlags(command.command("get").description("print a value")))
+    .argument("<key>", "for example terminal.timeout")
+    .action((key: string) =>
+      runner.run(get, async ({ app, terminal, flags }) => {
+        const found = await configGet.run(app, { key });
+        if (flags.json) return terminal.json(found);
+        if (found.value !== null) terminal.line(shown(found.value));
+      }),
+    );
+  addHelpNotes(get, { examples: [["holdfast config get terminal.backend", "the value that counts now"]] });
+
+  const set = addJsonFlag(addGlobalFlags(command.command("set").description("set a key in the profile's config.yaml")))
+    .argument("<key>", "for example terminal.timeout")
+    .argument("<value>", "lists and maps as JSON")
+    .action((key: string, value: string) =>
+      runner.run(set, async ({ app, terminal, flags }) => {
+        const result = await configSet.run(app, { key, value });
+        if (flags.json) return terminal.json(result);
+        terminal.note(result.changed ? `${key} is set in ${result.file}` : `${result.file} already says so`);
+      }),
+    );
+  addHelpNotes(set, {
+    examples: [
+      ["holdfast config set terminal.timeout 600", "comments and order of the file stay"],
+      [`holdfast config set terminal.docker_env '{"DEBUG":"1"}'`, "a map"],
+    ],
+  });
+
+  const unset = addJsonFlag(addGlobalFlags(command.command("unset").description("take a key out of the profile's config.yaml")))
+    .argument("<key>", "for example terminal.timeout")
+    .action((key: string) =>
+      runner.run(unset, async ({ app, terminal, flags }) => {
+        const result = await configUnset.run(app, { key });
+        if (flags.json) return terminal.json(result);
+        terminal.note(result.changed ? `${key} is no longer set in ${result.file}` : `${key} was not set in ${result.file}`);
+      }),
+    );
+  addHelpNotes(unset, { examples: [["holdfast config unset terminal.timeout", "back to the next source, or the default"]] });
+
+  const list = addJsonFlag(addGlobalFlags(command.command("list").alias("ls").description("list every key")))
+    .option("--changed", "only those that are not at their default")
+    .action(() =>
+      runner.run(list, async ({ app, terminal, flags }) => {
+        const entries = await configList.run(app, { changed: flags.changed === true });
+        if (flags.json) return terminal.json(entries);
+        terminal.table(
+          ["KEY", "VALUE", "FROM"],
+          entries.map(({ key, value, source }) => [key, shown(value), source]),
+        );
+      }),
+    );
+  addHelpNotes(list, { examples: [["holdfast config list --changed", "what differs from the defaults, and where"]] });
+
+  const explain = addJsonFlag(addGlobalFlags(command.command("explain").description("show where a value comes from")))
+    .argument("<key>", "for example terminal.timeout")
+    .action((key: string) =>
+      runner.run(explain, async ({ app, terminal, flags }) => {
+        const entry = await configExplain.run(app, { key });
+        if (flags.json) return terminal.json(entry);
+        terminal.line(`${entry.key} = ${shown(entry.value)}`);
+        terminal.line(`from: ${entry.source}`);
+        for (const { value, source } of entry.shadowed) terminal.line(`hides: ${shown(value)} (${source})`);
+        terminal.line(`meaning: ${entry.help}`);
+        terminal.line(`variable: ${entry.variable}`);
+      }),
+    );
+  addHelpNotes(explain, { examples: [["holdfast config explain terminal.timeout", "the source, and what it hides"]] });
+
+  const path = addJsonFlag(addGlobalFlags(command.command("path").description("print where config.yaml is"))).action(() =>
+    runner.run(path, async ({ app, terminal, flags }) => {
+      const files = await configPath.run(app, {});
+      if (flags.json) return terminal.json(files);
+      terminal.line(files.config);
+    }),
+  );
+  addHelpNotes(path, { examples: [["holdfast config path --json", "also the path of .env"]] });
+
+  const edit = addGlobalFlags(
+    command.command("edit").description("edit config.yaml in your editor; it is checked before it counts"),
+  ).action(() => runner.run(edit, ({ app, terminal }) => editConfig(app, terminal)));
+  addHelpNotes(edit, { examples: [["EDITOR=nano holdfast config edit", "uses VISUAL, then EDITOR, then vi"]] });
+};
+
+/** Text as it is, everything else as JSON; nothing for a value that is not set. */
+function shown(value: unknown): string {
+  if (value === null) return "(not set)";
+  return typeof value === "string" ? value : JSON.stringify(value);
+}

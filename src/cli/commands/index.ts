@@ -1,0 +1,18 @@
+/** @module Every verb with its one line of help; the rest of a verb is loaded when it is used. */
+import type { RegisterVerb } from "../verb.ts";
+
+export interface VerbEntry {
+  readonly name: string;
+  readonly summary: string;
+  load(): Promise<{ register: RegisterVerb }>;
+}
+
+export const VERBS: readonly VerbEntry[] = [
+  { name: "exec", summary: "run a command in a sandbox", load: () => import("./exec.ts") },
+  { name: "session", summary: "list and forget sessions", load: () => import("./session.ts") },
+  { name: "sandbox", summary: "list, inspect, remove and reset sandboxes", load: () => import("./sandbox.ts") },
+  { name: "config", summary: "read and change the configuration", load: () => import("./config.ts") },
+  { name: "profile", summary: "list, make, show and choose profiles", load: () => import("./profile.ts") },
+  { name: "doctor", summary: "check every backend", load: () => import("./doctor.ts") },
+  { name: "completion", summary: "print a completion script for bash, zsh or fish", load: () => import("./completion.ts") },
+];

@@ -1,0 +1,79 @@
+/** @module holdfast sandbox: what exists, and how to be rid of it. */
+import { sandboxInspect } from "../../app/operations/sandbox-inspect.ts";
+import { sandboxList } from "../../app/operations/sandbox-list.ts";
+import { sandboxRemove } from "../../app/operations/sandbox-remove.ts";
+import { sandboxReset } from "../../app/operations/sandbox-reset.ts";
+import { HoldfastError } from "../../base/errors.ts";
+import { DEFAULT_TASK } from "../../base/names.ts";
+import { addGlobalFlags, addJsonFlag } from "../flags.ts";
+import type { Terminal } from "../render.ts";
+import { addHelpNotes, type RegisterVerb } from "../verb.ts";
+
+export const register: RegisterVerb = (command, runner) => {
+  const list = addJsonFlag(addGlobalFlags(command.command("ls").alias("list").description("list sandboxes")))
+    .option("-a, --all", "those of all profiles")
+    .action(() =>
+      runner.run(list, async ({ app, terminal, flags }) => {
+        const sandboxes = await sandboxList.run(app, { all: flags.all === true });
+        if (flags.json) return terminal.json(sandboxes);
+        const rows = sandboxes.map(({ task, profile, backend, state, createdAt, id }) => [task, profile, backend, state, createdAt, id]);
+        terminal.table(["TASK", "PROFILE", "BACKEND", "STATE", "CREATED", "ID"], rows);
+      }),
+    );
+  addHelpNotes(list, { examples: [["holdfast sandbox ls --all", "every sandbox of this installation"]] });
+
+  const inspect = addJsonFlag(addGlobalFlags(command.command("inspect").description("show one sandbox")))
+    .argument("[task]", "the task it belongs to", DEFAULT_TASK)
+    .action((task: string) =>
+      runner.run(inspect, async ({ app, terminal, flags }) => {
+        const found = await sandboxInspect.run(app, { task });
+        if (flags.json) return terminal.json(found);
+        const { sessions, processes, drifted, ...facts } = found;
+        for (const [name, value] of Object.entries(facts)) terminal.line(`${name}: ${value}`);
+        terminal.line(`configuration: ${drifted ? "changed since it was made" : "as it was made"}`);
+        terminal.line(`sessions: ${sessions.map(({ name, cwd }) => `${name} in ${cwd}`).join(", ") || "none"}`);
+        terminal.line(
+          `processes: ${processes === null ? "unknown" : processes.map(({ pid, command: name }) => `${name} (${pid})`).join(", ") || "none"}`,
+        );
+      }),
+    );
+  addHelpNotes(inspect, { examples: [["holdfast sandbox inspect build", "sessions, running processes, fingerprint"]] });
+
+  const remove = addJsonFlag(
+    addGlobalFlags(command.command("rm").alias("remove").description("remove a sandbox: its processes, sessions and files")),
+  )
+    .argument("<task>", "the task it belongs to")
+    .option("-f, --force", "also when something still runs in it")
+    .action((task: string) =>
+      runner.run(remove, async ({ app, terminal, flags }) => {
+        const { removed } = await unlessBusy(terminal, flags.force === true, (force) => sandboxRemove.run(app, { task, force }));
+        if (flags.json) return terminal.json({ removed });
+        terminal.note(`the sandbox of task ${removed.task} is gone`);
+      }),
+    );
+  addHelpNotes(remove, { examples: [["holdfast sandbox rm build", "asks first when something still runs in it"]] });
+
+  const reset = addJsonFlag(addGlobalFlags(command.command("reset").description("remove a sandbox and make a fresh one")))
+    .argument("<task>", "the task it belongs to")
+    .option("-f, --force", "also when something still runs in it")
+    .action((task: string) =>
+      runner.run(reset, async ({ app, terminal, flags }) => {
+        const result = await unlessBusy(terminal, flags.force === true, (force) => sandboxReset.run(app, { task, force }));
+        if (flags.json) return terminal.json(result);
+        terminal.note(`task ${result.made.task} has a fresh sandbox`);
+      }),
+    );
+  addHelpNotes(reset, { examples: [["holdfast sandbox reset default", "begin again from nothing"]] });
+};
+
+/** Asks a person before ending what still runs; without one, the refusal stands. */
+async function unlessBusy<T>(terminal: Terminal, force: boolean, work: (force: boolean) => Promise<T>): Promise<T> {
+  try {
+    return await work(force);
+  } catch (error) {
+    if (!HoldfastError.isInstance(error) || error.code !== "busy" || !terminal.interactive) throw error;
+    const answer = await terminal.ask(`${error.message}. End it and go on? [y/N]`);
+    if (!/^y(es)?$/i.test(answer)) throw error;
+    return work(true);
+  }
+}
