@@ -1,10 +1,7 @@
-/** @module The names that `terminal.backend` accepts. */
+/** @module What to say about a backend that `terminal.backend` does not accept. */
 
-export const BACKENDS = ["local", "memory"] as const;
-export type Backend = (typeof BACKENDS)[number];
-
-/** Backends that Holdfast knows about without having a driver for them: asking for one is not a spelling mistake. */
-export const BACKENDS_WITHOUT_DRIVER = [
+/** Backends that Holdfast knows about whether or not it has a driver for them: asking for one is not a spelling mistake. */
+const KNOWN_BACKENDS: readonly unknown[] = [
   "apptainer",
   "bubblewrap",
   "daytona",
@@ -14,10 +11,10 @@ export const BACKENDS_WITHOUT_DRIVER = [
   "podman",
   "singularity",
   "ssh",
-] as const;
+];
 
-/** What to tell someone whose backend was refused, if it is one of the known names. */
-export function missingDriverHint(input: unknown): string | undefined {
-  const name = BACKENDS_WITHOUT_DRIVER.find((known) => known === input);
-  return name && `this version of Holdfast has no ${name} driver; it never falls back to another backend by itself`;
+/** The hint for a refused backend, if its name is a known one. */
+export function missingDriverHint(refused: unknown): string | undefined {
+  if (!KNOWN_BACKENDS.includes(refused)) return undefined;
+  return `this version of Holdfast has no ${refused} driver, and it never falls back to another backend by itself`;
 }

@@ -116,7 +116,8 @@ export interface SpawnOptions {
   readonly merge?: boolean;
   /**
    * Receives every chunk, in order, never two at once per stream. While a returned promise is pending nothing more is read
-   * from that stream, so the process itself is held back and nothing piles up in memory.
+   * from that stream, so the process itself is held back and nothing piles up in memory. A chunk may be overwritten once this has returned
+   * and its promise has settled: keep a copy.
    */
   onOutput(chunk: Uint8Array, stream: OutputStream): void | Promise<void>;
 }

@@ -15,7 +15,7 @@ export function createFilesOverSpawn(connection: Pick<Connection, "spawn">): Fil
     const errors: Uint8Array[] = [];
     const process = await connection.spawn(["sh", "-c", script, "sh", path], {
       stdin: input === undefined ? "none" : "pipe",
-      onOutput: (chunk, stream) => void (stream === "stdout" ? out : errors).push(chunk),
+      onOutput: (chunk, stream) => void (stream === "stdout" ? out : errors).push(new Uint8Array(chunk)),
     });
     process.stdin?.end(input);
     const { exitCode } = await process.ended;

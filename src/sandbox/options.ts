@@ -1,7 +1,8 @@
 /** @module Options that every backend, or several, understand (contract section G). */
 import * as z from "zod/mini";
 import { option } from "../base/option.ts";
-import { BACKENDS, missingDriverHint } from "./backends.ts";
+import { BACKENDS } from "./backends.gen.ts";
+import { missingDriverHint } from "./backends.ts";
 
 /** Timers hold no more milliseconds than fit in 31 bits. */
 export const LONGEST_SECONDS = 2_147_483;

@@ -8,6 +8,6 @@ export interface DriverEntry {
 }
 
 export const DRIVERS: Readonly<Record<(typeof BACKENDS)[number], DriverEntry>> = {
-  "local": { load: () => import("./drivers/local/driver.ts") },
-  "memory": { load: () => import("./drivers/memory/driver.ts") },
+  local: { load: () => import("./drivers/local/driver.ts") },
+  memory: { load: () => import("./drivers/memory/driver.ts") },
 };

@@ -104,7 +104,7 @@ async function attemptCall(machinery: CallMachinery, { text, env, session, timeo
       env: Object.fromEntries(Object.entries(env).map(([name, value]) => [ONE_CALL_PREFIX + name, value])),
       stdin: options.stdin === undefined ? "none" : "pipe",
       merge: options.merge ?? false,
-      onOutput: (chunk, stream) => both(recorder.add(chunk, stream), options.onOutput?.(chunk, stream)),
+      onOutput: (chunk, stream) => both(recorder.add(chunk, stream), options.onOutput?.(new Uint8Array(chunk), stream)),
     },
   );
   const { status, ending } = await untilEnd(process, { clock, timeoutMs, options });

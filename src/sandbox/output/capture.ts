@@ -23,9 +23,8 @@ export function createCapture(limit: number): Capture {
   const headCapacity = headChars * LONGEST_UTF8_CHARACTER;
   const tailCapacity = tailChars * LONGEST_UTF8_CHARACTER;
   const head: Uint8Array[] = [];
+  const tail = createRing(tailCapacity);
   let headBytes = 0;
-  let tail: Uint8Array[] = [];
-  let tailBytes = 0;
   let bytes = 0;
 
   return {
@@ -34,32 +33,15 @@ export function createCapture(limit: number): Capture {
     },
     add(chunk) {
       bytes += chunk.length;
-      let rest = chunk;
-      if (headBytes < headCapacity) {
-        // Copied: a kept slice would keep the whole read buffer behind it alive.
-        const part = Uint8Array.from(chunk.subarray(0, headCapacity - headBytes));
-        head.push(part);
-        headBytes += part.length;
-        rest = chunk.subarray(part.length);
-      }
-      if (rest.length === 0) return;
-      if (rest.length >= tailCapacity) {
-        tail = [Uint8Array.from(rest.subarray(rest.length - tailCapacity))];
-        tailBytes = tailCapacity;
-        return;
-      }
-      tail.push(Uint8Array.from(rest));
-      tailBytes += rest.length;
-      // Trimmed in strides, so that a stream of many small chunks is not copied again for each of them.
-      if (tailBytes > 2 * tailCapacity || tail.length > 4096) {
-        const joined = Buffer.concat(tail);
-        tail = [joined.subarray(Math.max(0, joined.length - tailCapacity))];
-        tailBytes = tail[0]?.length ?? 0;
-      }
+      // Copied: the reader uses its buffer again.
+      const first = new Uint8Array(chunk.subarray(0, headCapacity - headBytes));
+      if (first.length > 0) head.push(first);
+      headBytes += first.length;
+      tail.add(chunk.subarray(first.length));
     },
     text(marker) {
       const headBuffer = Buffer.concat(head);
-      const tailBuffer = Buffer.concat(tail);
+      const tailBuffer = tail.content();
       if (headBuffer.length + tailBuffer.length === bytes) {
         const whole = Buffer.concat([headBuffer, tailBuffer]).toString("utf8");
         if (whole.length <= limit) return { text: whole, truncated: false };
@@ -68,6 +50,29 @@ export function createCapture(limit: number): Capture {
       const headText = headBuffer.toString("utf8").slice(0, headChars);
       const tailText = tailBuffer.subarray(startOfCharacter(tailBuffer)).toString("utf8").slice(-tailChars);
       return join(headText, tailText, { bytes, marker });
+    },
+  };
+}
+
+/** The last `capacity` bytes, in one buffer that is made when the first byte comes and never again. */
+function createRing(capacity: number): { add(bytes: Uint8Array): void; content(): Buffer } {
+  let ring: Buffer | undefined;
+  let next = 0;
+  let filled = 0;
+  return {
+    add(bytes) {
+      if (bytes.length === 0) return;
+      ring ??= Buffer.allocUnsafeSlow(capacity);
+      const kept = bytes.subarray(Math.max(0, bytes.length - capacity));
+      const untilEnd = Math.min(kept.length, capacity - next);
+      ring.set(kept.subarray(0, untilEnd), next);
+      ring.set(kept.subarray(untilEnd), 0);
+      next = (next + kept.length) % capacity;
+      filled = Math.min(capacity, filled + kept.length);
+    },
+    content() {
+      if (ring === undefined) return Buffer.alloc(0);
+      return filled < capacity ? ring.subarray(0, filled) : Buffer.concat([ring.subarray(next), ring.subarray(0, next)]);
     },
   };
 }

@@ -67,7 +67,7 @@ export function createSpill({ directory, threshold, limit, clock }: SpillOptions
       if (limit === 0 || problem !== null) return;
       seen += chunk.length;
       if (seen <= threshold) {
-        early.push(Uint8Array.from(chunk));
+        early.push(new Uint8Array(chunk));
         return;
       }
       const first = early;

@@ -1,32 +1,34 @@
 /** @module Reading a child's output with back-pressure, up to its end and not beyond. */
-import type { Socket } from "node:net";
+import { Socket } from "node:net";
+import type { HostPipe } from "./host-pipes.ts";
 
 // A pipe holds at most this much, so whatever comes beyond it was written after the end.
 const PIPE_CAPACITY = 1024 * 1024;
+const READ_SIZE = 64 * 1024;
 
 export interface OutputReader {
   /** Resolves when all that was written before the call has been delivered; from then on output is discarded. */
   finish(): Promise<void>;
 }
 
-export function readOutput(socket: Socket, deliver: (chunk: Uint8Array) => void | Promise<void>): OutputReader {
+/**
+ * One buffer serves all reads of a pipe: a new one for each would be garbage faster than it is collected. So a chunk is only valid until
+ * `deliver` returns, or until its promise settles.
+ */
+export function readOutput(pipe: HostPipe, deliver: (chunk: Uint8Array) => void | Promise<void>): OutputReader {
   let delivering: Promise<void> | undefined;
   let failure: { error: unknown } | undefined;
   let closed = false;
   let received = 0;
   let discarding = false;
-  socket.once("close", () => {
-    closed = true;
-  });
-  // A pipe that breaks shows as the end of output, which is what it is.
-  socket.on("error", () => socket.destroy());
-  socket.on("data", (chunk: Buffer) => {
-    received += chunk.length;
-    if (discarding || failure) return;
+
+  /** False holds the socket back until `resume`. */
+  const onRead = (length: number, buffer: Uint8Array): boolean => {
+    received += length;
+    if (discarding || failure) return true;
     try {
-      const pending = deliver(chunk);
-      if (pending === undefined) return;
-      socket.pause();
+      const pending = deliver(buffer.subarray(0, length));
+      if (pending === undefined) return true;
       delivering = pending
         .catch((error: unknown) => {
           failure = { error };
@@ -35,10 +37,24 @@ export function readOutput(socket: Socket, deliver: (chunk: Uint8Array) => void 
           delivering = undefined;
           socket.resume();
         });
+      return false;
     } catch (error) {
       failure = { error };
+      return true;
     }
+  };
+  const socket = new Socket({
+    fd: pipe.ours,
+    readable: true,
+    writable: false,
+    onread: { buffer: Buffer.allocUnsafeSlow(READ_SIZE), callback: onRead },
   });
+  socket.once("close", () => {
+    closed = true;
+  });
+  // A pipe that breaks shows as the end of output, which is what it is.
+  socket.on("error", () => socket.destroy());
+  socket.resume();
 
   return {
     async finish() {

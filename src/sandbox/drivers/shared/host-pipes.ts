@@ -1,7 +1,6 @@
 /** @module Real pipes for child processes on the host. */
 import { execFile } from "node:child_process";
 import { closeSync, constants, mkdtempSync, openSync, rmSync } from "node:fs";
-import { Socket } from "node:net";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { describeError, HoldfastError, systemCode } from "../../../base/errors.ts";
@@ -15,12 +14,6 @@ export interface HostPipe {
 }
 
 export type PipeDirection = "from-child" | "to-child";
-
-/** A stream on our end, which owns the descriptor from then on. */
-export function openPipe(pipe: HostPipe, direction: PipeDirection): Socket {
-  const reading = direction === "from-child";
-  return new Socket({ fd: pipe.ours, readable: reading, writable: !reading });
-}
 
 /**
  * Node gives children socket pairs, on which `echo text >/dev/stderr` fails ("No such device or address"), as scripts do every day.

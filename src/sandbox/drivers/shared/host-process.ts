@@ -1,14 +1,14 @@
 /** @module A process on the host itself, in its own session, with true pipes and an end that no grandchild can delay. */
 import { type ChildProcess, spawn } from "node:child_process";
 import { closeSync } from "node:fs";
-import type { Socket } from "node:net";
+import { Socket } from "node:net";
 import { constants } from "node:os";
 import type { Clock } from "../../../base/clock.ts";
 import { describeError, HoldfastError, systemCode } from "../../../base/errors.ts";
 import type { ExitStatus, OutputStream, SandboxProcess, SpawnOptions } from "../../driver.ts";
 import { readOutput } from "./host-output.ts";
 import type { PipePool } from "./host-pipe-pool.ts";
-import { createHostPipes, discardHostPipe, type HostPipe, openPipe } from "./host-pipes.ts";
+import { createHostPipes, discardHostPipe, type HostPipe } from "./host-pipes.ts";
 import { killTree, type TreeSelector } from "./host-process-tree.ts";
 
 export interface HostProcessOptions extends SpawnOptions {
@@ -36,9 +36,7 @@ export async function spawnHostProcess(options: HostProcessOptions): Promise<San
   });
   for (const pipe of all) closeSync(pipe.theirs);
   const input = inputPipe ? openInput(inputPipe) : null;
-  const readers = outputPipes.map((pipe, index) =>
-    readOutput(openPipe(pipe, "from-child"), (chunk) => onOutput(chunk, streams[index] as OutputStream)),
-  );
+  const readers = outputPipes.map((pipe, index) => readOutput(pipe, (chunk) => onOutput(chunk, streams[index] as OutputStream)));
   return {
     pid,
     stdin: input,
@@ -79,7 +77,7 @@ function exitStatus(code: number | null, signal: NodeJS.Signals | null): ExitSta
 
 /** A program that ends without reading all of its input is normal; the broken pipe that this causes is not an error. */
 function openInput(pipe: HostPipe): Socket {
-  const socket = openPipe(pipe, "to-child");
+  const socket = new Socket({ fd: pipe.ours, readable: false, writable: true });
   socket.on("error", () => socket.destroy());
   return socket;
 }
