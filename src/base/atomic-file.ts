@@ -47,6 +47,7 @@ export function writeFailed(path: string, error: unknown): HoldfastError {
 const REASONS: Readonly<Record<string, string>> = {
   EACCES: "permission denied",
   EDQUOT: "the disk quota is used up",
+  EEXIST: "a file is in the way",
   EFBIG: "the file would be too large",
   EIO: "the disk reported an error",
   EISDIR: "it is a directory",

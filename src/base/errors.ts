@@ -29,14 +29,24 @@ export const ERROR_KINDS = {
     fix: "Wait for it, stop it, or repeat the command with --force.",
     retryable: true,
   },
+  closed: {
+    meaning: "The object or lease that was used has been closed.",
+    fix: "Open a new one.",
+    retryable: false,
+  },
   "config-bad-value": {
     meaning: "A configuration value is not of the kind its key expects.",
     fix: "Correct the value where the message says it comes from.",
     retryable: false,
   },
-  "config-unreadable": {
-    meaning: "A configuration file exists but cannot be read.",
-    fix: "Make it a regular file that the current user may read.",
+  "config-changed": {
+    meaning: "config.yaml was changed by another process while it was being edited.",
+    fix: "Edit it again, beginning with what it says now.",
+    retryable: false,
+  },
+  "config-not-editable": {
+    meaning: "A key cannot be changed in config.yaml without changing something else in it, for example because of an anchor.",
+    fix: "Change it by hand: `holdfast config edit`.",
     retryable: false,
   },
   "config-syntax": {
@@ -47,6 +57,11 @@ export const ERROR_KINDS = {
   "config-unknown-key": {
     meaning: "A configuration key does not exist.",
     fix: "Correct the spelling; `holdfast config list` shows every key.",
+    retryable: false,
+  },
+  "config-unreadable": {
+    meaning: "A configuration file exists but cannot be read.",
+    fix: "Make it a regular file that the current user may read.",
     retryable: false,
   },
   "cwd-invalid": {

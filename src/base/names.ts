@@ -4,7 +4,7 @@ import { digest } from "./ids.ts";
 
 const PROFILE_NAME = /^[a-z0-9][a-z0-9_-]{0,63}$/;
 const SESSION_NAME = /^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$/;
-const PLAIN_SEGMENT = /^[A-Za-z0-9][A-Za-z0-9_.-]{0,62}$/;
+const PLAIN_SEGMENT = /^(?!.*\.\.)[A-Za-z0-9][A-Za-z0-9_.-]{0,62}$/;
 const LONGEST_TASK_NAME = 128;
 
 export const DEFAULT_PROFILE = "default";
@@ -38,7 +38,7 @@ export function parseTaskName(input: string): string {
  */
 export function taskSegment(task: string): string {
   if (PLAIN_SEGMENT.test(task)) return task;
-  return `${task.replace(/[^A-Za-z0-9_.-]/g, "_").slice(0, 40)}~${digest(task, 12)}`;
+  return `${task.replace(/[^A-Za-z0-9_-]/g, "_").slice(0, 40)}~${digest(task, 12)}`;
 }
 
 function invalidName(kind: "profile" | "session" | "task", input: string, rule: string): HoldfastError {

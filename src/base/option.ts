@@ -98,12 +98,13 @@ function describe(schema: z.core.$ZodType, kind: OptionKind): string {
 }
 
 function describeBounds(schema: z.core.$ZodType): string {
-  const parts = checksOf(schema).map((check) => {
-    if (check.check === "greater_than") return check.inclusive ? `of at least ${check.value}` : `above ${check.value}`;
-    if (check.check === "less_than") return check.inclusive ? `of at most ${check.value}` : `below ${check.value}`;
-    return "";
-  });
-  const bounds = parts.filter((part) => part !== "").join(" and ");
+  const checks = checksOf(schema);
+  const low = checks.find((check) => check.check === "greater_than");
+  const high = checks.find((check) => check.check === "less_than");
+  if (low?.inclusive && high?.inclusive) return ` from ${low.value} to ${high.value}`;
+  const lowest = low && (low.inclusive ? `of at least ${low.value}` : `above ${low.value}`);
+  const highest = high && (high.inclusive ? `at most ${high.value}` : `below ${high.value}`);
+  const bounds = [lowest, highest].filter((bound) => bound !== undefined).join(" and ");
   return bounds === "" ? "" : ` ${bounds}`;
 }
 

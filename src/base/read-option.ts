@@ -30,7 +30,7 @@ export function readOption(option: Option, input: unknown): Reading {
   if ("reading" in plain) return plain.reading;
   if (option.kind === "list") return readList(option, plain.value);
   if (option.kind === "map") return readMap(option, plain.value);
-  return check(option, plain.value);
+  return isValid(option, plain.value) ? { ok: true, value: plain.value, leftOut: [] } : refuse(option, input);
 }
 
 type Plain = { readonly value: unknown } | { readonly reading: Refused };
@@ -86,11 +86,10 @@ function isCollection(option: Option): boolean {
 function readList(option: Option, input: unknown): Reading {
   const list = input ?? [];
   if (!Array.isArray(list)) return refuse(option, input);
-  const result = check(option, [...list]);
-  if (result.ok) return { ...result, value: Object.freeze([...list]) };
+  if (isValid(option, list)) return { ok: true, value: Object.freeze([...list]), leftOut: [] };
   const index = z.safeParse(option.schema, list).error?.issues[0]?.path[0];
   const position = typeof index === "number" ? index : list.findIndex((entry) => !isSafe(entry));
-  return { ...result, found: `one whose entry ${position + 1} is ${show(list[position])}` };
+  return { ...refuse(option, input), found: `one whose entry ${position + 1} is ${show(list[position])}` };
 }
 
 function readMap(option: Option, input: unknown): Reading {
@@ -110,10 +109,9 @@ function readMap(option: Option, input: unknown): Reading {
   return { ok: true, value: Object.freeze(Object.fromEntries(entries)), leftOut };
 }
 
-function check(option: Option, value: unknown): Reading {
+function isValid(option: Option, value: unknown): boolean {
   const safe = Array.isArray(value) ? value.every(isSafe) : isSafe(value);
-  if (safe && z.safeParse(option.schema, value).success) return { ok: true, value, leftOut: [] };
-  return refuse(option, value);
+  return safe && z.safeParse(option.schema, value).success;
 }
 
 /** Neither a path nor an argument nor a variable can hold a NUL byte or half a surrogate pair. */

@@ -2,10 +2,10 @@
 import { HoldfastError } from "../base/errors.ts";
 import type { Command } from "./call.ts";
 import { quoteArgv } from "./quote.ts";
-import { CALL_VARIABLE, SANDBOX_VARIABLE } from "./session/script.ts";
+import { CALL_VARIABLE, ONE_CALL_PREFIX, SANDBOX_VARIABLE } from "./session/script.ts";
 
 const VARIABLE_NAME = /^[A-Za-z_][A-Za-z0-9_]*$/;
-const RESERVED_NAMES: readonly string[] = [CALL_VARIABLE, SANDBOX_VARIABLE];
+const RESERVED_NAME = new RegExp(`^(${CALL_VARIABLE}$|${SANDBOX_VARIABLE}$|${ONE_CALL_PREFIX}|__holdfast_)`);
 
 export function commandText(command: Command): string {
   const text = typeof command === "string" ? command : argvText(command);
@@ -26,8 +26,11 @@ export function oneCallVariables(env: Readonly<Record<string, string>>): Readonl
         facts: { name },
       });
     }
-    if (RESERVED_NAMES.includes(name)) {
-      throw new HoldfastError("invalid-input", `${name} is set by Holdfast itself`, { hint: "choose another name", facts: { name } });
+    if (RESERVED_NAME.test(name)) {
+      throw new HoldfastError("invalid-input", `${name} is a name that Holdfast itself uses`, {
+        hint: "choose another name",
+        facts: { name },
+      });
     }
     if (value.includes("\0")) throw new HoldfastError("invalid-input", `the value of ${name} holds a NUL byte`, { facts: { name } });
   }
@@ -40,4 +43,11 @@ export function checkTimeout(timeoutMs: number): number {
     hint: "give a number of at least 1",
     facts: { timeoutMs },
   });
+}
+
+/** Null: the session's own directory. */
+export function checkDirectory(cwd: string | undefined): string | null {
+  if (cwd === undefined) return null;
+  if (cwd !== "" && !cwd.includes("\0")) return cwd;
+  throw new HoldfastError("cwd-invalid", `${JSON.stringify(cwd)} is not the name of a directory`, { facts: { cwd } });
 }

@@ -83,11 +83,11 @@ export interface SandboxDriver {
    */
   destroy(ref: SandboxRef, options?: Abortable): Promise<void>;
 
-  /** What runs in the sandbox beyond open calls of this process. Without it, the driver cannot tell. */
+  /** What runs in the sandbox, whoever started it. Without it, the driver cannot tell. */
   activity?(ref: SandboxRef): Promise<SandboxActivity[]>;
 }
 
-/** An open line to one sandbox: the lease. Closing it touches nothing inside. */
+/** An open line to one sandbox: the lease. Closing it touches nothing inside; from then on `spawn` rejects with `closed`. */
 export interface Connection extends AsyncDisposable {
   /** An absolute directory inside the sandbox that belongs to Holdfast alone (mode 0700) and goes with the sandbox. */
   readonly stateDir: string;
@@ -118,6 +118,7 @@ export interface SpawnOptions {
    * Receives every chunk, in order, never two at once per stream. While a returned promise is pending nothing more is read
    * from that stream, so the process itself is held back and nothing piles up in memory. A chunk may be overwritten once this has returned
    * and its promise has settled: keep a copy.
+   * If it throws or rejects, nothing more is delivered and `ended` rejects with that error.
    */
   onOutput(chunk: Uint8Array, stream: OutputStream): void | Promise<void>;
 }

@@ -1,19 +1,21 @@
 /** @module Running one call: session, timeout, interrupt, input, output, and an honest result. */
 import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
+import { throwIfAborted, untilAborted } from "../base/abort.ts";
 import type { Clock } from "../base/clock.ts";
 import { HoldfastError, systemCode, wrapError } from "../base/errors.ts";
 import { DEFAULT_SESSION } from "../base/names.ts";
 import type { CallOptions, CallResult, Command } from "./call.ts";
-import { checkTimeout, commandText, oneCallVariables } from "./call-input.ts";
-import type { Connection, ExitStatus, FileAccess, SandboxProcess } from "./driver.ts";
-import { createOutputRecorder, type OutputLimits, type RecordedOutput } from "./output/recorder.ts";
+import { checkDirectory, checkTimeout, commandText, oneCallVariables } from "./call-input.ts";
+import type { Connection, ExitStatus, FileAccess, OutputStream, SandboxProcess } from "./driver.ts";
+import { createOutputRecorder, type OutputLimits, type OutputRecorder, type RecordedOutput } from "./output/recorder.ts";
 import { callArgv, LONGEST_COMMAND_ARGUMENT, ONE_CALL_PREFIX, parseReport, type ShellReport } from "./session/script.ts";
 import type { Sessions } from "./session/sessions.ts";
 
 const EXIT_TIMED_OUT = 124;
 const EXIT_INTERRUPTED = 130;
 const KILL_GRACE_MS = 2_000;
+const NOT_RUN = "the call was cancelled before the command ran";
 
 export interface CallMachinery {
   readonly connection: Connection;
@@ -28,6 +30,7 @@ export interface CallMachinery {
 interface Request {
   readonly text: string;
   readonly env: Readonly<Record<string, string>>;
+  readonly cwd: string | null;
   readonly session: string;
   readonly timeoutMs: number;
   readonly options: CallOptions;
@@ -47,12 +50,14 @@ export async function runCall(machinery: CallMachinery, command: Command, option
   const request: Request = {
     text: commandText(command),
     env: oneCallVariables(options.env ?? {}),
+    cwd: checkDirectory(options.cwd),
     session,
     timeoutMs: checkTimeout(options.timeoutMs ?? machinery.defaultTimeoutMs),
     options,
   };
   const startedAt = clock.monotonic();
-  const warnings = await sessions.begin(session);
+  // A copy: calls that begin a session together are all told the same.
+  const warnings = [...(await untilAborted(sessions.begin(session), options.signal, NOT_RUN))];
   let attempt = await attemptCall(machinery, request);
   if (sessionWasGone(attempt) && !(options.stdin instanceof Readable)) {
     // The shell stopped before the command, so this repeats nothing. A stream of input, though, may be used up.
@@ -84,40 +89,68 @@ export async function runCall(machinery: CallMachinery, command: Command, option
   };
 }
 
-async function attemptCall(machinery: CallMachinery, { text, env, session, timeoutMs, options }: Request): Promise<Attempt> {
+async function attemptCall(machinery: CallMachinery, { text, env, cwd, session, timeoutMs, options }: Request): Promise<Attempt> {
   const { connection, files, sessions, clock, limits } = machinery;
-  throwIfAborted(options.signal);
+  throwIfAborted(options.signal, NOT_RUN);
   const { resultFile, commandFile } = sessions.callFiles();
   const inFile = Buffer.byteLength(text) > LONGEST_COMMAND_ARGUMENT;
-  if (inFile) await files.write(commandFile, Buffer.from(text));
+  const tidy = async () => {
+    await files.remove(resultFile);
+    if (inFile) await files.remove(commandFile);
+  };
   const recorder = createOutputRecorder(limits, clock);
-  const process = await connection.spawn(
-    callArgv({
-      stateFile: sessions.stateFile(session),
-      resultFile,
-      commandFile,
-      command: inFile ? null : text,
-      cwd: options.cwd ?? null,
-      oneCallNames: Object.keys(env),
-    }),
-    {
-      env: Object.fromEntries(Object.entries(env).map(([name, value]) => [ONE_CALL_PREFIX + name, value])),
-      stdin: options.stdin === undefined ? "none" : "pipe",
-      merge: options.merge ?? false,
-      onOutput: (chunk, stream) => both(recorder.add(chunk, stream), options.onOutput?.(new Uint8Array(chunk), stream)),
-    },
-  );
-  const { status, ending } = await untilEnd(process, { clock, timeoutMs, options });
-  const output = await recorder.finish();
-  const bytes = await files.read(resultFile);
-  await files.remove(resultFile);
-  return { report: bytes === null ? "vanished" : (parseReport(bytes) ?? "silent"), status, ending, output };
+  const sink = createSink(recorder, options.onOutput);
+  try {
+    if (inFile) await files.write(commandFile, Buffer.from(text));
+    const oneCallNames = Object.keys(env);
+    const process = await connection.spawn(
+      callArgv({ stateFile: sessions.stateFile(session), resultFile, commandFile, command: inFile ? null : text, cwd, oneCallNames }),
+      {
+        env: Object.fromEntries(oneCallNames.map((name) => [ONE_CALL_PREFIX + name, env[name] ?? ""])),
+        stdin: options.stdin === undefined ? "none" : "pipe",
+        merge: options.merge ?? false,
+        onOutput: sink.deliver,
+      },
+    );
+    const stop = AbortSignal.any([sink.failed, ...(options.signal ? [options.signal] : [])]);
+    const { status, ending } = await untilEnd(process, { clock, timeoutMs, stdin: options.stdin, stop });
+    sink.failed.throwIfAborted();
+    const output = await recorder.finish();
+    const bytes = await files.read(resultFile);
+    await tidy();
+    return { report: bytes === null ? "vanished" : (parseReport(bytes) ?? "silent"), status, ending, output };
+  } catch (error) {
+    await recorder.abandon();
+    // Where the sandbox itself is gone this fails as well, and the first failure says more.
+    await tidy().catch(() => {});
+    throw error;
+  }
+}
+
+/** Hands every chunk to the recorder and to the caller. When the caller's own code fails, `failed` fires with that error. */
+function createSink(recorder: OutputRecorder, onOutput: CallOptions["onOutput"]) {
+  const failed = new AbortController();
+  const fail = (error: unknown): never => {
+    failed.abort(error);
+    throw error;
+  };
+  const deliver = (chunk: Uint8Array, stream: OutputStream): void | Promise<void> => {
+    const recorded = recorder.add(chunk, stream);
+    try {
+      const taken = onOutput?.(new Uint8Array(chunk), stream);
+      if (recorded === undefined && taken === undefined) return undefined;
+      return Promise.all([recorded, taken]).then(() => undefined, fail);
+    } catch (error) {
+      return fail(error);
+    }
+  };
+  return { deliver, failed: failed.signal };
 }
 
 /** Waits for the end of the process, or brings it about. The first reason wins; whatever fails here, no process is left behind. */
 async function untilEnd(
   process: SandboxProcess,
-  { clock, timeoutMs, options }: { clock: Clock; timeoutMs: number; options: CallOptions },
+  { clock, timeoutMs, stdin, stop }: { clock: Clock; timeoutMs: number; stdin: CallOptions["stdin"]; stop: AbortSignal },
 ): Promise<Pick<Attempt, "status" | "ending">> {
   let ending: Attempt["ending"] = "own";
   let killing: Promise<void> | undefined;
@@ -129,10 +162,12 @@ async function untilEnd(
     killing.catch(() => {});
   };
   const timer = clock.after(timeoutMs, () => end("timeout"));
-  const onAbort = () => end("interrupt");
-  options.signal?.addEventListener("abort", onAbort);
-  const feeding = feed(process, options.stdin);
-  feeding.catch(onAbort);
+  const onStop = () => end("interrupt");
+  stop.addEventListener("abort", onStop);
+  // It may have fired while the process was being started.
+  if (stop.aborted) onStop();
+  const feeding = feed(process, stdin);
+  feeding.catch(onStop);
   try {
     const status = await process.ended;
     await killing;
@@ -143,24 +178,28 @@ async function untilEnd(
     throw error;
   } finally {
     timer.cancel();
-    options.signal?.removeEventListener("abort", onAbort);
+    stop.removeEventListener("abort", onStop);
   }
 }
 
-async function feed(process: SandboxProcess, input: CallOptions["stdin"]): Promise<void> {
-  if (process.stdin === null || input === undefined) return;
+async function feed({ stdin, ended }: SandboxProcess, input: CallOptions["stdin"]): Promise<void> {
+  if (stdin === null || input === undefined) return;
   if (!(input instanceof Readable)) {
-    process.stdin.end(input);
+    stdin.end(input);
     return;
   }
   const over = new AbortController();
   const stop = () => over.abort();
-  process.ended.then(stop, stop);
+  ended.then(stop, stop);
+  let readerLeft = false;
+  stdin.once("close", () => {
+    readerLeft = !input.closed;
+  });
   try {
-    await pipeline(input, process.stdin, { signal: over.signal });
+    await pipeline(input, stdin, { signal: over.signal });
   } catch (error) {
-    // The command ended or closed its input before the stream did.
-    if (over.signal.aborted || ["EPIPE", "ERR_STREAM_PREMATURE_CLOSE"].includes(systemCode(error) ?? "")) return;
+    // The command ended or closed its input before the stream did. A stream that closes before its end looks alike, but is a failure.
+    if (over.signal.aborted || systemCode(error) === "EPIPE" || readerLeft) return;
     throw wrapError(error, "invalid-input", "the stream of input for the command failed");
   }
 }
@@ -174,7 +213,7 @@ function shellEnd(
   report: Attempt["report"],
   { request, status, output }: { request: Request; status: ExitStatus; output: RecordedOutput },
 ) {
-  const { session, options } = request;
+  const { session, cwd } = request;
   if (report === "vanished") {
     throw new HoldfastError("sandbox-lost", "the sandbox was removed while the command ran", {
       facts: { session, exitCode: status.exitCode, mayHaveRun: true },
@@ -194,8 +233,11 @@ function shellEnd(
     case "started":
       return null;
     case "bad-cwd":
-      throw new HoldfastError("cwd-invalid", `${options.cwd} is not a directory in the sandbox, so the command did not run`, {
-        facts: { cwd: options.cwd },
+      throw new HoldfastError("cwd-invalid", `${cwd} is not a directory in the sandbox, so the command did not run`, { facts: { cwd } });
+    case "read-only":
+      throw new HoldfastError("invalid-input", `${report.name} is read-only in session ${session}, so the command did not run`, {
+        hint: "leave the variable out, or use another session",
+        facts: { session, name: report.name },
       });
     default:
       throw new HoldfastError(
@@ -207,13 +249,4 @@ function shellEnd(
         },
       );
   }
-}
-
-function both(first: void | Promise<void>, second: void | Promise<void>): void | Promise<void> {
-  if (first === undefined && second === undefined) return undefined;
-  return Promise.all([first, second]).then(() => undefined);
-}
-
-function throwIfAborted(signal: AbortSignal | undefined): void {
-  if (signal?.aborted) throw new HoldfastError("aborted", "the call was cancelled before the command ran", { cause: signal.reason });
 }

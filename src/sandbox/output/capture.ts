@@ -42,14 +42,13 @@ export function createCapture(limit: number): Capture {
     text(marker) {
       const headBuffer = Buffer.concat(head);
       const tailBuffer = tail.content();
-      if (headBuffer.length + tailBuffer.length === bytes) {
-        const whole = Buffer.concat([headBuffer, tailBuffer]).toString("utf8");
-        if (whole.length <= limit) return { text: whole, truncated: false };
-        return join(whole.slice(0, headChars), whole.slice(-tailChars), { bytes, marker });
-      }
-      const headText = headBuffer.toString("utf8").slice(0, headChars);
-      const tailText = tailBuffer.subarray(startOfCharacter(tailBuffer)).toString("utf8").slice(-tailChars);
-      return join(headText, tailText, { bytes, marker });
+      const complete = headBuffer.length + tailBuffer.length === bytes;
+      const whole = complete ? Buffer.concat([headBuffer, tailBuffer]) : null;
+      const text = whole?.toString("utf8");
+      if (text !== undefined && text.length <= limit) return { text, truncated: false };
+      const first = beginning(whole ?? headBuffer, headChars);
+      const last = ending(whole ?? tailBuffer.subarray(startOfCharacter(tailBuffer)), tailChars);
+      return { text: first.text + marker(bytes - first.bytes - last.bytes) + last.text, truncated: true };
     },
   };
 }
@@ -77,11 +76,36 @@ function createRing(capacity: number): { add(bytes: Uint8Array): void; content()
   };
 }
 
-function join(head: string, tail: string, { bytes, marker }: { bytes: number; marker: (omitted: number) => string }): CapturedText {
-  const cleanHead = endsInHalfPair(head) ? head.slice(0, -1) : head;
-  const cleanTail = beginsInHalfPair(tail) ? tail.slice(1) : tail;
-  const omitted = Math.max(0, bytes - Buffer.byteLength(cleanHead) - Buffer.byteLength(cleanTail));
-  return { text: cleanHead + marker(omitted) + cleanTail, truncated: true };
+/** Up to `chars` characters from the beginning, and how many bytes they were. */
+function beginning(buffer: Buffer, chars: number): { text: string; bytes: number } {
+  const text = buffer.toString("utf8").slice(0, chars);
+  const clean = endsInHalfPair(text) ? text.slice(0, -1) : text;
+  return { text: clean, bytes: isExact(clean) ? Buffer.byteLength(clean) : bytesOf(buffer, clean.length) };
+}
+
+function ending(buffer: Buffer, chars: number): { text: string; bytes: number } {
+  const all = buffer.toString("utf8");
+  const text = all.slice(all.length - chars);
+  const clean = beginsInHalfPair(text) ? text.slice(1) : text;
+  return { text: clean, bytes: isExact(clean) ? Buffer.byteLength(clean) : buffer.length - bytesOf(buffer, all.length - clean.length) };
+}
+
+/** One replacement character may stand for one, two or three bytes that were no UTF-8. */
+function isExact(text: string): boolean {
+  return !text.includes("\ufffd");
+}
+
+/** How many bytes at the beginning of `buffer` make up `chars` characters. */
+function bytesOf(buffer: Buffer, chars: number): number {
+  let low = 0;
+  let high = buffer.length;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    const decoder = new TextDecoder("utf-8", { ignoreBOM: true });
+    if (decoder.decode(buffer.subarray(0, middle), { stream: true }).length < chars) low = middle + 1;
+    else high = middle;
+  }
+  return low;
 }
 
 /** Skips the rest of a character whose beginning was dropped. */

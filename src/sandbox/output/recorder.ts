@@ -27,6 +27,8 @@ export interface RecordedOutput {
 export interface OutputRecorder {
   add(chunk: Uint8Array, stream: OutputStream): void | Promise<void>;
   finish(): Promise<RecordedOutput>;
+  /** Instead of `finish`, when the call failed: nothing stays on the disk. */
+  abandon(): Promise<void>;
 }
 
 export function createOutputRecorder({ keepChars, spillBytes, spillDirectory }: OutputLimits, clock: Clock): OutputRecorder {
@@ -40,9 +42,14 @@ export function createOutputRecorder({ keepChars, spillBytes, spillDirectory }: 
       streams[stream].add(chunk);
       return spill.write(chunk);
     },
+    async abandon() {
+      await spill.close();
+      await spill.discard();
+    },
     async finish() {
       const { path, problem } = await spill.close();
-      const where = path === null ? "they were not kept" : `the whole output is in ${path}`;
+      const part = problem === null ? "the whole output" : "its beginning";
+      const where = path === null ? "they were not kept" : `${part} is in ${path}`;
       const place = problem === null ? where : `${where}: ${problem}`;
       const marker = (omitted: number) => `\n[… ${omitted.toLocaleString("en-US")} bytes left out here; ${place} …]\n`;
       const output = merged.text(marker);

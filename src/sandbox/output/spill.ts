@@ -7,6 +7,8 @@ import { randomId } from "../../base/ids.ts";
 
 const KEEP_MS = 7 * 24 * 60 * 60 * 1000;
 const KEEP_FILES = 64;
+// However many there are: the caller that was told of a file must still find it.
+const KEEP_AT_LEAST_MS = 10 * 60 * 1000;
 
 export interface Spill {
   /** Takes the next bytes. While the promise is pending the caller must hold its source back. */
@@ -99,7 +101,8 @@ async function prune(directory: string, clock: Clock): Promise<void> {
   for (const name of names) {
     const path = join(directory, name);
     const facts = await stat(path).catch(ignoreMissing);
-    if (facts && (surplus.includes(name) || clock.now() - facts.mtimeMs > KEEP_MS)) await unlink(path).catch(ignoreMissing);
+    const longest = surplus.includes(name) ? KEEP_AT_LEAST_MS : KEEP_MS;
+    if (facts && clock.now() - facts.mtimeMs > longest) await unlink(path).catch(ignoreMissing);
   }
 }
 

@@ -5,6 +5,7 @@ import { HoldfastError } from "../../base/errors.ts";
 import { randomId } from "../../base/ids.ts";
 import { parseSessionName } from "../../base/names.ts";
 import type { Connection, FileAccess } from "../driver.ts";
+import { savedCwd } from "./saved-cwd.ts";
 import { parseReport, type ShellReport, startArgv } from "./script.ts";
 
 // A profile script may do slow things, but one that waits for input must not hold up the first call for ever.
@@ -66,17 +67,18 @@ export function createSessions({ connection, files, clock, startDirectory, login
       stdin: "none",
       onOutput: (chunk, stream) => void (stream === "stderr" && errors.length < 20 && errors.push(Buffer.from(chunk).toString("utf8"))),
     });
-    let late = false;
+    let killing: Promise<void> | undefined;
     const timer = clock.after(loginLimitMs, () => {
-      late = true;
-      void process.kill({ graceMs: KILL_GRACE_MS });
+      killing = process.kill({ graceMs: KILL_GRACE_MS });
+      // Awaited below; without this a failure in the meantime would count as unhandled.
+      killing.catch(() => {});
     });
-    const { exitCode } = await process.ended;
-    timer.cancel();
+    const { exitCode } = await process.ended.finally(() => timer.cancel());
+    await killing;
     const report = parseReport(await files.read(resultFile));
     await files.remove(resultFile);
     const lastWords = errors.join("").trim().split("\n").at(-1);
-    const problem = late
+    const problem = killing
       ? `it did not end within ${loginLimitMs / 1000} s`
       : `it ended with status ${exitCode}${lastWords ? `: ${lastWords}` : ""}`;
     return { report, problem };
@@ -91,7 +93,10 @@ export function createSessions({ connection, files, clock, startDirectory, login
     const second = await start(name, false);
     if (second.report?.kind === "made")
       return [`the login shell failed (${first.problem}), so session ${name} began without what it sets up`];
-    throw new HoldfastError("session-failed", `session ${name} could not be made: ${second.problem}`, { facts: { session: name } });
+    throw new HoldfastError("session-failed", `session ${name} could not be made, because its shell failed: ${second.problem}`, {
+      hint: "see that the sandbox has bash and that its disk is not full",
+      facts: { session: name },
+    });
   };
 
   /** Left over from host processes that were killed during a call. */
@@ -138,17 +143,4 @@ function badStartDirectory(directory: string): HoldfastError {
     hint: "correct terminal.cwd, or run the command from a directory that exists",
     facts: { cwd: directory },
   });
-}
-
-/** The line is shell-quoted text; this undoes the forms that bash's `%q` writes. */
-function savedCwd(state: Uint8Array): string {
-  const quoted = /^__holdfast_saved_cwd=(.*)$/m.exec(Buffer.from(state).toString("utf8"))?.[1] ?? "";
-  const ansi = /^\$'(.*)'$/s.exec(quoted)?.[1];
-  if (ansi === undefined) return quoted.replace(/\\(.)/g, "$1");
-  const escapes: Record<string, string> = { n: "\n", t: "\t", r: "\r", a: "\x07", b: "\b", E: "\x1b", f: "\f", v: "\v" };
-  const latin = ansi.replace(/\\([0-7]{1,3}|.)/g, (_, code: string) =>
-    /^[0-7]/.test(code) ? String.fromCharCode(Number.parseInt(code, 8)) : (escapes[code] ?? code),
-  );
-  // Octal escapes are single bytes of UTF-8, while the rest of the text is decoded already.
-  return /[^\0-\xff]/.test(latin) ? latin : Buffer.from(latin, "latin1").toString("utf8");
 }

@@ -2,8 +2,9 @@
 import { mkdir, readdir, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import * as z from "zod/mini";
+import { throwIfAborted } from "../../../base/abort.ts";
 import { describeError, HoldfastError, systemCode, wrapError } from "../../../base/errors.ts";
-import { randomId } from "../../../base/ids.ts";
+import { digest, randomId } from "../../../base/ids.ts";
 import { taskSegment } from "../../../base/names.ts";
 import type { Owner, SandboxDriver, SandboxRef } from "../../driver.ts";
 import type { DriverContext } from "../../driver-context.ts";
@@ -12,12 +13,13 @@ import { fingerprint } from "../../spec.ts";
 import { checkHost } from "../shared/host-check.ts";
 import { connectToHost } from "../shared/host-connection.ts";
 import { findTree, killTree } from "../shared/host-process-tree.ts";
-import { ownerMatches, sandboxGone, throwIfAborted } from "../shared/refs.ts";
+import { ownerMatches, sandboxGone } from "../shared/refs.ts";
 
 const NAME = "local";
 const RECORD_FILE = "sandbox.json";
 const DESTROY_GRACE_MS = 2_000;
 const CREATE_ATTEMPTS = 5;
+const NOT_MADE = "the sandbox was not made";
 
 /** What `sandbox.json` holds; the file is the sandbox's label. */
 const Record = z.strictObject({
@@ -32,7 +34,9 @@ const Record = z.strictObject({
 
 export function createDriver({ sandboxDir, hostEnv, clock, log }: DriverContext): SandboxDriver {
   const root = join(sandboxDir, NAME);
-  const directoryOf = (owner: Owner) => join(root, taskSegment(owner.task));
+  // Profiles and installs may be configured to share one root, so the task alone does not name a sandbox.
+  const directoryOf = ({ install, profile, task }: Owner) =>
+    join(root, `${taskSegment(task)}.${digest(JSON.stringify([install, profile]), 8)}`);
 
   const readRef = async (directory: string): Promise<SandboxRef | null> => {
     const path = join(directory, RECORD_FILE);
@@ -65,11 +69,11 @@ export function createDriver({ sandboxDir, hostEnv, clock, log }: DriverContext)
       // Built aside and renamed into place: of two creators one rename fails, and nobody ever sees half a sandbox.
       const staging = join(root, `.new-${record.id}`);
       try {
-        throwIfAborted(signal);
+        throwIfAborted(signal, NOT_MADE);
         await mkdir(join(staging, "state"), { recursive: true, mode: 0o700 });
         await writeFile(join(staging, RECORD_FILE), `${JSON.stringify(record, null, 2)}\n`, { mode: 0o600 });
         for (let attempt = 1; ; attempt++) {
-          throwIfAborted(signal);
+          throwIfAborted(signal, NOT_MADE);
           const taken = await moveIntoPlace(staging, directory);
           if (!taken) return toRef(record);
           const existing = await readRef(directory);
@@ -88,7 +92,7 @@ export function createDriver({ sandboxDir, hostEnv, clock, log }: DriverContext)
     },
 
     async connect(ref, { signal } = {}) {
-      throwIfAborted(signal);
+      throwIfAborted(signal, "the sandbox was not opened");
       if ((await current(ref)) === null) throw sandboxGone("sandbox-not-found", ref);
       return connectToHost({
         sandboxId: ref.id,
@@ -113,18 +117,17 @@ export function createDriver({ sandboxDir, hostEnv, clock, log }: DriverContext)
       return refs.filter((ref) => ref !== null).filter(({ owner }) => ownerMatches(owner, filter));
     },
 
-    async destroy(ref) {
-      if ((await current(ref)) === null) return;
+    async destroy(ref, { signal } = {}) {
+      throwIfAborted(signal, "the sandbox was not removed");
       const directory = directoryOf(ref.owner);
       const trash = join(root, `.gone-${ref.id}`);
+      const there = (await current(ref)) !== null;
       // Renamed first, so that nobody can attach to a sandbox whose processes are being ended.
-      await rename(directory, trash).catch((error: unknown) => {
-        if (systemCode(error) !== "ENOENT")
-          throw wrapError(error, "state-write-failed", `cannot remove ${directory}`, { facts: { directory } });
-      });
+      if (there) await moveAside(directory, trash);
+      // Also when it is not there: whoever removed it may have been killed before the end.
       await killTree({ variable: SANDBOX_VARIABLE, value: ref.id }, { clock, graceMs: DESTROY_GRACE_MS });
       await rm(trash, { recursive: true, force: true });
-      log.info("sandbox removed", { sandbox: ref.id, task: ref.owner.task });
+      if (there) log.info("sandbox removed", { sandbox: ref.id, task: ref.owner.task });
     },
 
     async activity(ref) {
@@ -147,6 +150,14 @@ function parseRecord(path: string, text: string): SandboxRef {
 
 function toRef({ id, install, profile, task, fingerprint, createdAt }: z.infer<typeof Record>): SandboxRef {
   return { driver: NAME, id, owner: { install, profile, task }, fingerprint, state: "running", createdAt };
+}
+
+async function moveAside(directory: string, trash: string): Promise<void> {
+  await rename(directory, trash).catch((error: unknown) => {
+    // ENOENT: another process removed it at the same moment.
+    if (systemCode(error) !== "ENOENT")
+      throw wrapError(error, "state-write-failed", `cannot remove ${directory}`, { facts: { directory } });
+  });
 }
 
 /** True when something is already there. */

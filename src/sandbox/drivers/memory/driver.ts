@@ -1,6 +1,7 @@
 /** @module Sandboxes that only this driver object knows: for tests. Commands run on the host, but nothing is found again by another process. */
 import { mkdir, rm } from "node:fs/promises";
 import { join } from "node:path";
+import { throwIfAborted } from "../../../base/abort.ts";
 import { wrapError } from "../../../base/errors.ts";
 import { randomId } from "../../../base/ids.ts";
 import type { SandboxDriver, SandboxRef } from "../../driver.ts";
@@ -10,10 +11,11 @@ import { fingerprint } from "../../spec.ts";
 import { checkHost } from "../shared/host-check.ts";
 import { connectToHost } from "../shared/host-connection.ts";
 import { findTree, killTree } from "../shared/host-process-tree.ts";
-import { ownerMatches, sandboxGone, throwIfAborted } from "../shared/refs.ts";
+import { ownerMatches, sandboxGone } from "../shared/refs.ts";
 
 const NAME = "memory";
 const DESTROY_GRACE_MS = 500;
+const NOT_MADE = "the sandbox was not made";
 
 export function createDriver({ sandboxDir, hostEnv, clock }: DriverContext): SandboxDriver {
   const refs = new Map<string, SandboxRef>();
@@ -26,7 +28,7 @@ export function createDriver({ sandboxDir, hostEnv, clock }: DriverContext): San
     check: () => checkHost(hostEnv),
 
     async create(owner, spec, { signal } = {}) {
-      throwIfAborted(signal);
+      throwIfAborted(signal, NOT_MADE);
       const existing = [...refs.values()].find((ref) => ownerMatches(ref.owner, owner));
       if (existing) return existing;
       const ref: SandboxRef = {
@@ -41,7 +43,7 @@ export function createDriver({ sandboxDir, hostEnv, clock }: DriverContext): San
       refs.set(ref.id, ref);
       try {
         await mkdir(join(directoryOf(ref), "state"), { recursive: true, mode: 0o700 });
-        throwIfAborted(signal);
+        throwIfAborted(signal, NOT_MADE);
         return ref;
       } catch (error) {
         refs.delete(ref.id);
@@ -51,7 +53,7 @@ export function createDriver({ sandboxDir, hostEnv, clock }: DriverContext): San
     },
 
     async connect(ref, { signal } = {}) {
-      throwIfAborted(signal);
+      throwIfAborted(signal, "the sandbox was not opened");
       if (!refs.has(ref.id)) throw sandboxGone("sandbox-not-found", ref);
       // A concurrent caller may have got the ref while its directory was still being made.
       await mkdir(join(directoryOf(ref), "state"), { recursive: true, mode: 0o700 });
@@ -70,7 +72,8 @@ export function createDriver({ sandboxDir, hostEnv, clock }: DriverContext): San
       return [...refs.values()].filter(({ owner }) => ownerMatches(owner, filter));
     },
 
-    async destroy(ref) {
+    async destroy(ref, { signal } = {}) {
+      throwIfAborted(signal, "the sandbox was not removed");
       if (!refs.delete(ref.id)) return;
       await killTree({ variable: SANDBOX_VARIABLE, value: ref.id }, { clock, graceMs: DESTROY_GRACE_MS });
       await rm(directoryOf(ref), { recursive: true, force: true });

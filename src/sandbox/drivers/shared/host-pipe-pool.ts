@@ -1,4 +1,5 @@
 /** @module Pipes made in advance, because making them costs a process. */
+import { HoldfastError } from "../../../base/errors.ts";
 import { createHostPipes, discardHostPipe, type HostPipe } from "./host-pipes.ts";
 
 // A single call should not wait for pipes it will never use, a busy connection should hardly ever wait.
@@ -6,7 +7,10 @@ const FIRST_BATCH = 2;
 const LARGEST_BATCH = 16;
 
 export interface PipePool {
-  /** `count` pipes for the output of a child. */
+  /**
+   * `count` pipes for the output of a child.
+   * @throws `closed` after `close`
+   */
   take(count: number): Promise<HostPipe[]>;
   close(): Promise<void>;
 }
@@ -38,7 +42,8 @@ export function createPipePool(directory: string): PipePool {
 
   return {
     async take(count) {
-      while (ready.length < count) await refill();
+      while (!closed && ready.length < count) await refill();
+      if (closed) throw new HoldfastError("closed", "the connection to the sandbox was closed, so nothing was started in it");
       return ready.splice(0, count);
     },
     async close() {

@@ -16,6 +16,8 @@ export interface TreeSelector {
   readonly variable: string;
   readonly value: string;
   readonly root?: number;
+  /** The root has ended, so a process that has its number now is a stranger, and so is all that came from it. */
+  readonly rootEnded?: boolean;
 }
 
 const POLL_MS = 10;
@@ -25,16 +27,17 @@ const KILL_LIMIT_MS = 5_000;
  * The variable finds what moved to its own session or was orphaned (`setsid`, double forks, `nohup`), the descent finds what emptied its
  * environment. Never includes this process or one it runs in, so that a sandbox can be removed from inside.
  */
-export function findTree({ variable, value, root }: TreeSelector): HostProcess[] {
+export function findTree({ variable, value, root, rootEnded = false }: TreeSelector): HostProcess[] {
   const all = listProcesses();
   const byPid = new Map(all.map((entry) => [entry.pid, entry]));
   const ours = ancestors(process.pid, byPid);
   const mark = `${variable}=${value}`;
-  const descends = (entry: HostProcess) => {
-    if (root === undefined) return false;
-    return entry.group === root || entry.session === root || ancestors(entry.pid, byPid).has(root);
-  };
-  return all.filter((entry) => !ours.has(entry.pid) && (descends(entry) || readEnvironment(entry.pid).includes(mark)));
+  const marked = new Set(all.filter(({ pid }) => readEnvironment(pid).includes(mark)).map(({ pid }) => pid));
+  const leader = root === undefined || (rootEnded && byPid.has(root)) ? undefined : root;
+  const belongs = ({ pid, group, session }: HostProcess) =>
+    (leader !== undefined && (group === leader || session === leader)) ||
+    [...ancestors(pid, byPid)].some((ancestor) => ancestor === leader || marked.has(ancestor));
+  return all.filter((entry) => !ours.has(entry.pid) && belongs(entry));
 }
 
 /** TERM to all, time to comply, then KILL until nothing is left; processes are frozen first, so that none can fork away meanwhile. */

@@ -27,13 +27,11 @@ export interface HostProcessOptions extends SpawnOptions {
 export async function spawnHostProcess(options: HostProcessOptions): Promise<SandboxProcess> {
   const { stdin, merge = false, directory, pipes, clock, mark, onOutput } = options;
   const streams: OutputStream[] = merge ? ["stdout"] : ["stdout", "stderr"];
-  const [inputPipe] = stdin === "pipe" ? await createHostPipes(directory, ["to-child"]) : [];
   const outputPipes = await pipes.take(streams.length);
+  const [inputPipe] = stdin === "pipe" ? await createHostPipes(directory, ["to-child"]).catch(discard(outputPipes)) : [];
   const all = inputPipe ? [...outputPipes, inputPipe] : outputPipes;
-  const { pid, exited } = await startChild(options, inputPipe, outputPipes).catch((error: unknown) => {
-    for (const pipe of all) discardHostPipe(pipe);
-    throw error;
-  });
+  const { pid, exited } = await startChild(options, inputPipe, outputPipes).catch(discard(all));
+  let rootEnded = false;
   for (const pipe of all) closeSync(pipe.theirs);
   const input = inputPipe ? openInput(inputPipe) : null;
   const readers = outputPipes.map((pipe, index) => readOutput(pipe, (chunk) => onOutput(chunk, streams[index] as OutputStream)));
@@ -41,11 +39,19 @@ export async function spawnHostProcess(options: HostProcessOptions): Promise<San
     pid,
     stdin: input,
     ended: exited.then(async (status) => {
+      rootEnded = true;
       input?.destroy();
       await Promise.all(readers.map((reader) => reader.finish()));
       return status;
     }),
-    kill: ({ graceMs }) => killTree({ ...mark, root: pid }, { clock, graceMs }),
+    kill: ({ graceMs }) => killTree({ ...mark, root: pid, rootEnded }, { clock, graceMs }),
+  };
+}
+
+function discard(pipes: readonly HostPipe[]) {
+  return (error: unknown): never => {
+    for (const pipe of pipes) discardHostPipe(pipe);
+    throw error;
   };
 }
 

@@ -12,7 +12,3 @@ export function sandboxGone(code: "sandbox-not-found" | "sandbox-lost", ref: San
     facts: { sandbox: ref.id, mayHaveRun: false },
   });
 }
-
-export function throwIfAborted(signal: AbortSignal | undefined): void {
-  if (signal?.aborted) throw new HoldfastError("aborted", "the operation was cancelled", { cause: signal.reason });
-}

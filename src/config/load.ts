@@ -1,0 +1,135 @@
+/** @module The configuration of one profile, from all its sources: flag > environment > `.env` > `config.yaml` > default. */
+import { join } from "node:path";
+import { suggest } from "../base/suggest.ts";
+import { type Dotenv, parseDotenv } from "./dotenv.ts";
+import type { Environment } from "./environment.ts";
+import { createFindings, type Findings, throwProblems } from "./findings.ts";
+import type { FlagSetting } from "./flags.ts";
+import { readConfigFile } from "./read-file.ts";
+import { CONFIG_KEYS, type Config, type ConfigKey, findKey, lookUpKey, SECTIONS } from "./schema.ts";
+import { describeSource, type Setting, type Source } from "./source.ts";
+import { parseYamlFile, readYamlFile } from "./yaml-file.ts";
+
+export interface LoadOptions {
+  /** The profile's home directory; need not exist. */
+  readonly home: string;
+  readonly environment: Environment;
+  /** Of two for the same key the later one counts. */
+  readonly flags?: readonly FlagSetting[];
+}
+
+export interface LoadedConfig {
+  readonly values: Config;
+  /** Where the value of a key comes from. @throws `config-unknown-key` */
+  explain(key: string): Explanation;
+  /** All keys, in the order of the schema. */
+  entries(): Explanation[];
+  /** What a person should hear although nothing failed. */
+  readonly warnings: readonly string[];
+  /** Everything in the profile's `.env`: secrets included. */
+  readonly dotenv: Readonly<Record<string, string>>;
+  readonly files: ConfigFiles;
+}
+
+export interface Explanation extends Setting {
+  readonly key: ConfigKey;
+  /** The values that would count if this one were not there, the next first. The default is the last of them. */
+  readonly shadowed: readonly Setting[];
+}
+
+export interface ConfigFiles {
+  readonly config: string;
+  readonly env: string;
+}
+
+export function configFiles(home: string): ConfigFiles {
+  return { config: join(home, "config.yaml"), env: join(home, ".env") };
+}
+
+/** @throws `config-unreadable`, `config-syntax`, `config-unknown-key` or `config-bad-value`; `facts.problems` lists all that is wrong. */
+export async function loadConfig({ home, environment, flags = [] }: LoadOptions): Promise<LoadedConfig> {
+  const files = configFiles(home);
+  const dotenv = parseDotenv(readConfigFile(files.env) ?? "");
+  const configText = readConfigFile(files.config);
+  const findings = createFindings();
+
+  readFlags(flags, findings);
+  readEnvironment(environment, findings);
+  readDotenv(dotenv, files.env, findings);
+  if (configText !== undefined) {
+    readYamlFile(await parseYamlFile(files.config, configText), findings);
+  }
+  throwProblems(findings.problems);
+
+  const explain = (key: ConfigKey) => explanationOf(key, findings);
+  return {
+    values: valuesOf(findings),
+    explain: (key) => explain(findKey(key)),
+    entries: () => CONFIG_KEYS.map(explain),
+    warnings: findings.warnings,
+    dotenv: Object.fromEntries(dotenv.entries.map(({ name, value }) => [name, value])),
+    files,
+  };
+}
+
+function readFlags(flags: readonly FlagSetting[], findings: Findings): void {
+  for (const { name, key, value } of flags.toReversed()) {
+    const source: Source = { kind: "flag", name };
+    const known = lookUpKey(key);
+    if (known === undefined) findings.addUnknownKey(key, source);
+    else findings.add(known, value, { source, raw: typeof value === "string" ? value : (JSON.stringify(value) ?? "") });
+  }
+}
+
+function readEnvironment(environment: Environment, findings: Findings): void {
+  for (const key of CONFIG_KEYS) {
+    const raw = environment[key.variable];
+    if (raw !== undefined) findings.add(key, raw, { source: { kind: "environment", variable: key.variable }, raw });
+  }
+  for (const variable of Object.keys(environment)) warnOfMisspelling(variable, { kind: "environment", variable }, findings);
+}
+
+function readDotenv(dotenv: Dotenv, file: string, findings: Findings): void {
+  for (const { line, message } of dotenv.problems) {
+    const source: Source = { kind: "file", file, line };
+    findings.addProblem({ code: "config-syntax", message: `${message} (${describeSource(source)})`, source });
+  }
+  for (const [variable, entries] of Map.groupBy(dotenv.entries, ({ name }) => name)) {
+    for (const { value, line } of entries.toReversed()) {
+      const key = KEY_OF_VARIABLE.get(variable);
+      if (key !== undefined) findings.add(key, value, { source: { kind: "dotenv", variable, file, line }, raw: value });
+    }
+    const lines = entries.map(({ line }) => line);
+    if (lines.length > 1)
+      findings.addWarning(`${variable} is set more than once in ${file} (lines ${lines.join(", ")}); the last one counts`);
+    warnOfMisspelling(variable, { kind: "dotenv", variable, file, line: lines[0] ?? 0 }, findings);
+  }
+}
+
+const KEY_OF_VARIABLE: ReadonlyMap<string, ConfigKey> = new Map(CONFIG_KEYS.map((key) => [key.variable, key]));
+const PREFIXES: readonly string[] = Object.values(SECTIONS).map(({ prefix }) => prefix);
+
+/** Other programs own names with our prefixes too, so an unknown one is no error; but one that looks like ours gets a word. */
+function warnOfMisspelling(variable: string, source: Source, findings: Findings): void {
+  const prefix = PREFIXES.find((start) => variable.startsWith(start));
+  if (prefix === undefined || KEY_OF_VARIABLE.has(variable)) return;
+  const names = CONFIG_KEYS.filter((key) => key.variable.startsWith(prefix)).map((key) => key.name);
+  const near = suggest(variable.slice(prefix.length), names);
+  if (near === undefined) return;
+  findings.addWarning(`${describeSource(source)} is not known to Holdfast; did you mean ${prefix}${near.toUpperCase()}?`);
+}
+
+function explanationOf(key: ConfigKey, findings: Findings): Explanation {
+  const fallback: Setting = { value: key.default, raw: null, source: { kind: "default" } };
+  const [winner = fallback, ...shadowed] = [...findings.settingsOf(key), fallback];
+  return { key, ...winner, shadowed };
+}
+
+function valuesOf(findings: Findings): Config {
+  const sections = Object.keys(SECTIONS).map((name) => {
+    const keys = CONFIG_KEYS.filter((key) => key.section === name);
+    return [name, Object.freeze(Object.fromEntries(keys.map((key) => [key.name, explanationOf(key, findings).value])))];
+  });
+  // The schema that checked each value is the one that the type is made of.
+  return Object.freeze(Object.fromEntries(sections)) as Config;
+}

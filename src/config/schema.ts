@@ -1,0 +1,82 @@
+/** @module Every configuration key, composed from the options of the parts that use them. */
+import { HoldfastError } from "../base/errors.ts";
+import type { Option, OptionKind, OptionValues } from "../base/option.ts";
+import { suggest } from "../base/suggest.ts";
+import { apptainerOptions } from "../sandbox/drivers/apptainer/options.ts";
+import { daytonaOptions } from "../sandbox/drivers/daytona/options.ts";
+import { dockerOptions } from "../sandbox/drivers/docker/options.ts";
+import { modalOptions } from "../sandbox/drivers/modal/options.ts";
+import { sshOptions } from "../sandbox/drivers/ssh/options.ts";
+import { sandboxOptions } from "../sandbox/options.ts";
+
+/** The sections of `config.yaml`. A new one is one entry here: its keys, variables, checks and documentation follow from it. */
+export const SECTIONS = {
+  terminal: {
+    prefix: "TERMINAL_",
+    options: { ...sandboxOptions, ...dockerOptions, ...sshOptions, ...apptainerOptions, ...modalOptions, ...daytonaOptions },
+  },
+};
+
+export type Config = { readonly [Name in keyof typeof SECTIONS]: OptionValues<(typeof SECTIONS)[Name]["options"]> };
+
+export interface ConfigKey {
+  /** `terminal.timeout` */
+  readonly key: string;
+  /** `terminal` */
+  readonly section: string;
+  /** `timeout` */
+  readonly name: string;
+  /** `TERMINAL_TIMEOUT` */
+  readonly variable: string;
+  readonly kind: OptionKind;
+  readonly default: unknown;
+  readonly help: string;
+  readonly option: Option;
+}
+
+export const CONFIG_KEYS: readonly ConfigKey[] = Object.entries(SECTIONS).flatMap(([name, { prefix, options }]) =>
+  Object.entries<Option>(options).map(([optionName, declared]) => ({
+    key: `${name}.${optionName}`,
+    section: name,
+    name: optionName,
+    variable: prefix + optionName.toUpperCase(),
+    kind: declared.kind,
+    default: declared.default,
+    help: declared.help,
+    option: declared,
+  })),
+);
+
+const BY_KEY: ReadonlyMap<string, ConfigKey> = new Map(CONFIG_KEYS.map((key) => [key.key, key]));
+
+/** @throws `config-unknown-key`, with the key that was probably meant. */
+export function findKey(name: string): ConfigKey {
+  const found = lookUpKey(name);
+  if (found !== undefined) return found;
+  throw new HoldfastError("config-unknown-key", `there is no configuration key ${JSON.stringify(name.slice(0, 80))}`, {
+    hint: unknownKeyHint(name),
+    facts: { key: name },
+  });
+}
+
+export function lookUpKey(name: string): ConfigKey | undefined {
+  return BY_KEY.get(name);
+}
+
+/** The key that was probably meant: misspelt, without its section or with a wrong one, or written as its variable. */
+export function unknownKeyHint(name: string): string | undefined {
+  const [section, lastPart] = [name.slice(0, name.indexOf(".")), name.slice(name.lastIndexOf(".") + 1)];
+  const exact = CONFIG_KEYS.find((key) => key.variable === name || key.name === lastPart);
+  const ofSection = CONFIG_KEYS.filter((key) => key.section === section);
+  const meant = exact ?? nearest(lastPart, ofSection) ?? nearest(lastPart, CONFIG_KEYS);
+  return meant && `did you mean "${meant.key}"? \`holdfast config list\` shows every key`;
+}
+
+// Compared without the section: as a part of both names it would make any two of them look alike.
+function nearest(name: string, keys: readonly ConfigKey[]): ConfigKey | undefined {
+  const near = suggest(
+    name,
+    keys.map((key) => key.name),
+  );
+  return keys.find((key) => key.name === near);
+}

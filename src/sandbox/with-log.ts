@@ -1,0 +1,42 @@
+/** @module A decorator that logs every operation of a driver and changes nothing. */
+import type { Clock } from "../base/clock.ts";
+import { describeError } from "../base/errors.ts";
+import type { LogFields, Logger } from "../base/log.ts";
+import type { SandboxDriver, SandboxRef } from "./driver.ts";
+
+export interface WithLogOptions {
+  clock: Clock;
+  log: Logger;
+}
+
+export function withLog(driver: SandboxDriver, { clock, log }: WithLogOptions): SandboxDriver {
+  const logged = async <T>(operation: string, about: LogFields, run: () => Promise<T>): Promise<T> => {
+    const fields = { backend: driver.name, operation, ...about };
+    const startedAt = clock.monotonic();
+    const ms = () => Math.round(clock.monotonic() - startedAt);
+    log.debug(`${operation} begins`, fields);
+    try {
+      const result = await run();
+      log.debug(`${operation} done`, { ...fields, ms: ms() });
+      return result;
+    } catch (error) {
+      log.warn(`${operation} failed`, { ...fields, ms: ms(), error: describeError(error) });
+      throw error;
+    }
+  };
+  const activity = driver.activity?.bind(driver);
+
+  return {
+    ...driver,
+    check: (options) => logged("check", {}, () => driver.check(options)),
+    create: (owner, spec, options) => logged("create", { task: owner.task }, () => driver.create(owner, spec, options)),
+    connect: (ref, options) => logged("connect", about(ref), () => driver.connect(ref, options)),
+    list: (filter, options) => logged("list", { ...filter }, () => driver.list(filter, options)),
+    destroy: (ref, options) => logged("destroy", about(ref), () => driver.destroy(ref, options)),
+    ...(activity && { activity: (ref: SandboxRef) => logged("activity", about(ref), () => activity(ref)) }),
+  };
+}
+
+function about({ id, owner }: SandboxRef): LogFields {
+  return { sandbox: id, task: owner.task };
+}
