@@ -1,1 +1,133 @@
-console.log("build stub");
+/** @module Builds dist/: the program, the library and its types, with every dependency inlined. */
+import { createHash } from "node:crypto";
+import { mkdir, readdir, readFile, rename, rm, stat, utimes, writeFile } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import { build, type Metafile, type Plugin } from "esbuild";
+import { renderLicences } from "./build-licences.ts";
+import { buildTypes } from "./build-types.ts";
+
+const ROOT = dirname(import.meta.dirname);
+const DIST = join(ROOT, "dist");
+
+const LIBRARY = "src/index.ts";
+const PROGRAM = "src/cli/main.ts";
+// What the program loads for everything but `--version`. All of it is one file: thirty small ones take 10 ms longer to load.
+const PROGRAM_BODY = "src/cli/run-program.ts";
+
+// A program that was started before a build may load its body just after it, so bodies outlive it for a while.
+const KEEP_OLD_BODIES_MS = 60 * 60 * 1000;
+// File times come from a clock that lags a little: without this margin, a file saved while building could look older than the build.
+const CLOCK_LAG_MS = 20;
+
+/**
+ * The compile cache is turned on before the body is loaded. Not with NODE_COMPILE_CACHE, which every command in a local sandbox
+ * would inherit. Where the directory cannot be written, there is no cache and no error.
+ */
+const PROGRAM_HEAD = `#!/usr/bin/env node
+import { enableCompileCache } from "node:module";
+enableCompileCache(import.meta.dirname + "/.cache");`;
+
+interface Bundle {
+  readonly code: Uint8Array;
+  readonly metafile: Metafile;
+}
+
+// scripts/setup.sh builds in a step of its own, so that a failed build is not taken for a failed installation.
+if (process.env.HOLDFAST_INSTALL_ONLY === undefined) await main();
+
+async function main(): Promise<void> {
+  try {
+    await buildDist();
+  } catch (error) {
+    // esbuild has printed its own errors, each with its place in the source.
+    if (!(error instanceof Error && "errors" in error)) console.error(error);
+    process.exitCode = 1;
+  }
+}
+
+/**
+ * A launcher or an importer never sees half a build: the body carries a digest of its content in its name, and the files with fixed
+ * names are replaced by renaming, after everything they need.
+ */
+async function buildDist(): Promise<void> {
+  const startedAt = new Date(Date.now() - CLOCK_LAG_MS);
+  const [library, body] = await Promise.all([
+    bundle(LIBRARY),
+    bundle(PROGRAM_BODY),
+    buildTypes({ root: ROOT, outDir: join(DIST, "types") }),
+  ]);
+  const bodyPath = `body/${createHash("sha256").update(body.code).digest("hex").slice(0, 16)}.js`;
+  const program = await bundle(PROGRAM, { head: PROGRAM_HEAD, body: `./${bodyPath}` });
+
+  await writeAtomically("LICENSES.txt", await renderLicences(ROOT, [library.metafile, body.metafile, program.metafile]));
+  await writeAtomically(bodyPath, body.code);
+  await writeAtomically("index.js", library.code);
+  await writeAtomically("holdfast.js", program.code, 0o755);
+  await writeAtomically(".built", "");
+  // The launcher compares this time with those of the sources; one that changed during the build must count as newer.
+  await utimes(join(DIST, ".built"), startedAt, startedAt);
+  await rm(join(DIST, ".cache"), { recursive: true, force: true });
+  await removeOldBodies(bodyPath);
+}
+
+async function bundle(entryPoint: string, { head, body }: { head?: string; body?: string } = {}): Promise<Bundle> {
+  const { version } = JSON.parse(await readFile(join(ROOT, "package.json"), "utf8")) as { version: string };
+  const { outputFiles, metafile } = await build({
+    absWorkingDir: ROOT,
+    entryPoints: [entryPoint],
+    outfile: "bundle.js",
+    bundle: true,
+    format: "esm",
+    platform: "node",
+    target: "node24",
+    minifySyntax: true,
+    minifyWhitespace: true,
+    ...(head === undefined ? {} : { banner: { js: head } }),
+    define: { HOLDFAST_VERSION: JSON.stringify(version) },
+    // Its build for node is CommonJS, which cannot be tree-shaken and takes 3 ms longer to load.
+    alias: { yaml: join(ROOT, "node_modules/yaml/browser/index.js") },
+    plugins: body === undefined ? [] : [leaveOut(PROGRAM_BODY, body)],
+    metafile: true,
+    write: false,
+    logLevel: "warning",
+  });
+  const [output] = outputFiles;
+  if (output === undefined) throw new Error(`esbuild made nothing of ${entryPoint}`);
+  if (output.text.includes("Dynamic require of")) {
+    throw new Error(
+      `${entryPoint} imports a CommonJS package that requires modules at run time: alias it to its ESM build in scripts/build.ts`,
+    );
+  }
+  if (body !== undefined && !output.text.includes(body))
+    throw new Error(`${entryPoint} no longer imports ${PROGRAM_BODY} lazily: correct scripts/build.ts`);
+  return { code: output.contents, metafile };
+}
+
+/** Keeps one source file out of a bundle and lets it be loaded from `path` instead. */
+function leaveOut(source: string, path: string): Plugin {
+  return {
+    name: "leave-out",
+    setup({ onResolve }) {
+      onResolve({ filter: /^\./ }, ({ path: specifier, resolveDir, kind }) => {
+        const found = kind === "dynamic-import" && join(resolveDir, specifier) === join(ROOT, source);
+        return found ? { path, external: true } : undefined;
+      });
+    },
+  };
+}
+
+async function writeAtomically(path: string, contents: string | Uint8Array, mode = 0o644): Promise<void> {
+  const target = join(DIST, path);
+  const temporary = `${target}.${process.pid}.tmp`;
+  await mkdir(dirname(target), { recursive: true });
+  await writeFile(temporary, contents, { mode });
+  await rename(temporary, target);
+}
+
+async function removeOldBodies(current: string): Promise<void> {
+  const before = Date.now() - KEEP_OLD_BODIES_MS;
+  for (const name of await readdir(join(DIST, "body"))) {
+    const path = join(DIST, "body", name);
+    if (`body/${name}` !== current && (await stat(path)).mtimeMs < before) await rm(path);
+  }
+}

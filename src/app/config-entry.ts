@@ -2,22 +2,22 @@
 import * as z from "zod/mini";
 import type { Explanation } from "../config/load.ts";
 import { describeSource, type Setting } from "../config/source.ts";
+import type { ConfigEntry, ConfigSetting } from "./results.ts";
 
-const SettingOutput = z.object({
+const SettingShape = z.object({
   value: z.unknown(),
   /** Where it comes from, in words. */
   source: z.string(),
 });
 
-export const ConfigEntry = z.extend(SettingOutput, {
+export const ConfigEntryShape = z.extend(SettingShape, {
   key: z.string(),
   variable: z.string(),
   default: z.unknown(),
   help: z.string(),
   /** What would count if this value were not there, the next first. */
-  shadowed: z.array(SettingOutput),
+  shadowed: z.readonly(z.array(SettingShape)),
 });
-export type ConfigEntry = z.infer<typeof ConfigEntry>;
 
 export function configEntry({ key, shadowed, ...setting }: Explanation): ConfigEntry {
   return {
@@ -30,6 +30,6 @@ export function configEntry({ key, shadowed, ...setting }: Explanation): ConfigE
   };
 }
 
-function settingOutput({ value, source }: Setting): z.infer<typeof SettingOutput> {
+function settingOutput({ value, source }: Setting): ConfigSetting {
   return { value, source: describeSource(source) };
 }

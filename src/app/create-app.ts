@@ -104,7 +104,7 @@ export async function createApp(options: AppOptions): Promise<App> {
     driver,
     driverNamed,
     lifecycle,
-    spec: async () => specFromConfig((await config()).values),
+    spec: async () => specFromConfig((await config()).values, (await driver()).capabilities),
     owner: async (task) => ({ install: await install(), profile: profile.name, task: parseTaskName(task) }),
     forProfile: (name) => createApp({ ...options, profile: name }),
     async close() {

@@ -4,7 +4,6 @@ import { createLogger, type LogRecord, silentLogger } from "../base/log.ts";
 import { DEFAULT_TASK } from "../base/names.ts";
 import { processEnvironment } from "../config/environment.ts";
 import type { CallOptions, CallResult, Command } from "../sandbox/call.ts";
-import type { ConfigEntry } from "./config-entry.ts";
 import { type App, createApp } from "./create-app.ts";
 import { configExplain } from "./operations/config-explain.ts";
 import { configGet } from "./operations/config-get.ts";
@@ -18,8 +17,8 @@ import { sandboxRemove } from "./operations/sandbox-remove.ts";
 import { sandboxReset } from "./operations/sandbox-reset.ts";
 import { sessionList } from "./operations/session-list.ts";
 import { sessionRemove } from "./operations/session-remove.ts";
+import type { ConfigEntry, DoctorReport, SandboxDetails, SandboxSummary, SessionSummary } from "./results.ts";
 import { useSandbox } from "./sandbox-of-task.ts";
-import type { SandboxSummary, SessionSummary } from "./schemas.ts";
 
 export interface OpenHoldfastOptions {
   /**
@@ -56,7 +55,7 @@ export interface Box {
   /** Runs a command and waits for it. A command that fails is a result; only a failing sandbox rejects. */
   run(command: Command, options?: CallOptions): Promise<CallResult>;
   readonly sessions: {
-    list(): Promise<SessionSummary[]>;
+    list(): Promise<readonly SessionSummary[]>;
     /** @throws HoldfastError `session-not-found` */
     remove(name: string): Promise<void>;
   };
@@ -69,8 +68,8 @@ export interface Holdfast extends AsyncDisposable {
   /** The sandbox of a task, found again or made. */
   sandbox(task?: string): Promise<Box>;
   readonly sandboxes: {
-    list(options?: { all?: boolean }): Promise<SandboxSummary[]>;
-    inspect(task: string): ReturnType<typeof sandboxInspect.run>;
+    list(options?: { all?: boolean }): Promise<readonly SandboxSummary[]>;
+    inspect(task: string): Promise<SandboxDetails>;
     /** @throws HoldfastError `busy` without `force`, while something runs in it */
     remove(task: string, options?: { force?: boolean }): Promise<void>;
     reset(task: string, options?: { force?: boolean }): Promise<void>;
@@ -79,13 +78,13 @@ export interface Holdfast extends AsyncDisposable {
   endTurn(task?: string): Promise<void>;
   readonly config: {
     get(key: string): Promise<unknown>;
-    list(): Promise<ConfigEntry[]>;
+    list(): Promise<readonly ConfigEntry[]>;
     explain(key: string): Promise<ConfigEntry>;
     /** Changes the profile's config.yaml; this object keeps what it has loaded. */
     set(key: string, value: unknown): Promise<void>;
     unset(key: string): Promise<void>;
   };
-  doctor(): ReturnType<typeof doctor.run>;
+  doctor(): Promise<DoctorReport>;
   /** Lets go of everything by the rules of each sandbox; says what could not be finished in time. */
   close(): Promise<{ left: readonly string[] }>;
 }
@@ -131,12 +130,11 @@ function toHoldfast(app: App): Holdfast {
 }
 
 async function openBox(app: App, task: string): Promise<Box> {
-  const { origin } = await useSandbox(app, task);
+  const { origin, sandbox } = await useSandbox(app, task);
   return {
     task,
     origin,
-    // Taken anew for each call: between two of them the idle reaper may have let go of the sandbox.
-    run: async (command, options) => (await useSandbox(app, task, options?.signal)).sandbox.run(command, options),
+    run: (command, options) => sandbox.run(command, options),
     sessions: {
       list: () => sessionList.run(app, { task }),
       remove: async (session) => void (await sessionRemove.run(app, { task, session })),

@@ -2,10 +2,11 @@
 import * as z from "zod/mini";
 import { DEFAULT_TASK } from "../base/names.ts";
 import type { SandboxRef } from "../sandbox/driver.ts";
+import type { SandboxSummary } from "./results.ts";
 
 export const TaskInput = z._default(z.string(), DEFAULT_TASK);
 
-export const SandboxSummary = z.object({
+export const SandboxSummaryShape = z.object({
   id: z.string(),
   backend: z.string(),
   profile: z.string(),
@@ -14,17 +15,15 @@ export const SandboxSummary = z.object({
   /** ISO 8601. */
   createdAt: z.string(),
 });
-export type SandboxSummary = z.infer<typeof SandboxSummary>;
 
 export function summarize(ref: SandboxRef): SandboxSummary {
   const { driver, id, owner, state, createdAt } = ref;
   return { id, backend: driver, profile: owner.profile, task: owner.task, state, createdAt: new Date(createdAt).toISOString() };
 }
 
-export const SessionSummary = z.object({
+export const SessionSummaryShape = z.object({
   name: z.string(),
   cwd: z.string(),
   /** ISO 8601. */
   lastUsedAt: z.string(),
 });
-export type SessionSummary = z.infer<typeof SessionSummary>;

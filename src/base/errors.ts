@@ -99,6 +99,11 @@ export const ERROR_KINDS = {
     fix: "Run `holdfast doctor`, then try again.",
     retryable: true,
   },
+  "output-failed": {
+    meaning: "Holdfast's own standard output could not be written.",
+    fix: "Free space where it is redirected to, or redirect it elsewhere.",
+    retryable: false,
+  },
   "profile-exists": {
     meaning: "A profile of that name is already there.",
     fix: "Choose another name.",

@@ -35,9 +35,4 @@ describe("S39 what a local sandbox inherits", () => {
     expect(withoutCredentials(environment)).toEqual(environment);
     expect(withoutCredentials({ A: undefined, B: "1" })).toEqual({ B: "1" });
   });
-
-  test("the launcher's compile cache goes, the user's own stays", () => {
-    expect(withoutCredentials({ NODE_COMPILE_CACHE: "/ours", HOLDFAST_LAUNCHER: "1", A: "1" })).toEqual({ A: "1" });
-    expect(withoutCredentials({ NODE_COMPILE_CACHE: "/theirs", A: "1" })).toEqual({ NODE_COMPILE_CACHE: "/theirs", A: "1" });
-  });
 });

@@ -104,11 +104,6 @@ export function isCredential(name: string): boolean {
  */
 export function withoutCredentials(environment: Environment, dotenv: Readonly<Record<string, string>> = {}): Record<string, string> {
   const secret = (name: string) => isCredential(name) || (Object.hasOwn(dotenv, name) && DOTENV_SECRET.test(name));
-  const launched = environment.HOLDFAST_LAUNCHER !== undefined;
-  // The launcher sets both for Holdfast itself; a compile cache that the user set stays.
-  const ofLauncher = (name: string) => name === "HOLDFAST_LAUNCHER" || (launched && name === "NODE_COMPILE_CACHE");
-  const entries = Object.entries(environment).filter(
-    (entry): entry is [string, string] => entry[1] !== undefined && !secret(entry[0]) && !ofLauncher(entry[0]),
-  );
+  const entries = Object.entries(environment).filter((entry): entry is [string, string] => entry[1] !== undefined && !secret(entry[0]));
   return Object.fromEntries(entries);
 }

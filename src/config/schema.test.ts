@@ -2,11 +2,11 @@ import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 import { renderConfigReference } from "../../scripts/gen-config-docs.ts";
 import { readOption } from "../base/read-option.ts";
-import { apptainerOptions } from "../sandbox/drivers/apptainer/options.ts";
-import { daytonaOptions } from "../sandbox/drivers/daytona/options.ts";
-import { dockerOptions } from "../sandbox/drivers/docker/options.ts";
-import { modalOptions } from "../sandbox/drivers/modal/options.ts";
-import { sshOptions } from "../sandbox/drivers/ssh/options.ts";
+import { options as apptainerOptions } from "../sandbox/drivers/apptainer/options.ts";
+import { options as daytonaOptions } from "../sandbox/drivers/daytona/options.ts";
+import { options as dockerOptions } from "../sandbox/drivers/docker/options.ts";
+import { options as modalOptions } from "../sandbox/drivers/modal/options.ts";
+import { options as sshOptions } from "../sandbox/drivers/ssh/options.ts";
 import { sandboxOptions } from "../sandbox/options.ts";
 import { CONFIG_KEYS, findKey, SECTIONS } from "./schema.ts";
 

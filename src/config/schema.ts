@@ -2,18 +2,14 @@
 import { HoldfastError } from "../base/errors.ts";
 import type { Option, OptionKind, OptionValues } from "../base/option.ts";
 import { suggest } from "../base/suggest.ts";
-import { apptainerOptions } from "../sandbox/drivers/apptainer/options.ts";
-import { daytonaOptions } from "../sandbox/drivers/daytona/options.ts";
-import { dockerOptions } from "../sandbox/drivers/docker/options.ts";
-import { modalOptions } from "../sandbox/drivers/modal/options.ts";
-import { sshOptions } from "../sandbox/drivers/ssh/options.ts";
+import { driverOptions } from "../sandbox/driver-options.gen.ts";
 import { sandboxOptions } from "../sandbox/options.ts";
 
 /** The sections of `config.yaml`. A new one is one entry here: its keys, variables, checks and documentation follow from it. */
 export const SECTIONS = {
   terminal: {
     prefix: "TERMINAL_",
-    options: { ...sandboxOptions, ...dockerOptions, ...sshOptions, ...apptainerOptions, ...modalOptions, ...daytonaOptions },
+    options: { ...sandboxOptions, ...driverOptions },
   },
 };
 

@@ -2,6 +2,7 @@
 import * as z from "zod/mini";
 import { DRIVERS } from "../../sandbox/registry.gen.ts";
 import { defineOperation } from "../operation.ts";
+import type { DoctorReport } from "../results.ts";
 
 export const doctor = defineOperation({
   name: "doctor",
@@ -12,17 +13,19 @@ export const doctor = defineOperation({
     backend: z.string(),
     /** It is ready. */
     healthy: z.boolean(),
-    backends: z.array(
-      z.object({
-        name: z.string(),
-        configured: z.boolean(),
-        status: z.enum(["ready", "not-applicable", "broken"]),
-        detail: z.string(),
-        fix: z.nullable(z.string()),
-      }),
+    backends: z.readonly(
+      z.array(
+        z.object({
+          name: z.string(),
+          configured: z.boolean(),
+          status: z.enum(["ready", "not-applicable", "broken"]),
+          detail: z.string(),
+          fix: z.nullable(z.string()),
+        }),
+      ),
     ),
   }),
-  async run(app) {
+  async run(app): Promise<DoctorReport> {
     const configured = (await app.config()).values.terminal.backend;
     const names = Object.keys(DRIVERS) as (keyof typeof DRIVERS)[];
     const backends = await Promise.all(

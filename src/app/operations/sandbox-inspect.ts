@@ -2,23 +2,24 @@
 import * as z from "zod/mini";
 import { fingerprint } from "../../sandbox/spec.ts";
 import { defineOperation } from "../operation.ts";
+import type { SandboxDetails } from "../results.ts";
 import { existingSandbox } from "../sandbox-of-task.ts";
-import { SandboxSummary, SessionSummary, summarize, TaskInput } from "../schemas.ts";
+import { SandboxSummaryShape, SessionSummaryShape, summarize, TaskInput } from "../schemas.ts";
 import { sessionList } from "./session-list.ts";
 
 export const sandboxInspect = defineOperation({
   name: "sandbox.inspect",
   summary: "Show a sandbox: its sessions, what runs in it, and whether it still fits the configuration",
   input: z.strictObject({ task: TaskInput }),
-  output: z.extend(SandboxSummary, {
+  output: z.extend(SandboxSummaryShape, {
     fingerprint: z.string(),
     /** The configuration has changed since it was made. */
     drifted: z.boolean(),
-    sessions: z.array(SessionSummary),
+    sessions: z.readonly(z.array(SessionSummaryShape)),
     /** Null when the backend cannot tell. */
-    processes: z.nullable(z.array(z.object({ pid: z.int(), command: z.string() }))),
+    processes: z.nullable(z.readonly(z.array(z.object({ pid: z.int(), command: z.string() })))),
   }),
-  async run(app, { task }) {
+  async run(app, { task }): Promise<SandboxDetails> {
     const ref = await existingSandbox(app, task);
     const [driver, spec, sessions] = await Promise.all([app.driver(), app.spec(), sessionList.run(app, { task })]);
     return {

@@ -2,13 +2,14 @@
 import * as z from "zod/mini";
 import type { App } from "../create-app.ts";
 import { defineOperation } from "../operation.ts";
-import { SandboxSummary, summarize } from "../schemas.ts";
+import type { SandboxSummary } from "../results.ts";
+import { SandboxSummaryShape, summarize } from "../schemas.ts";
 
 export const sandboxList = defineOperation({
   name: "sandbox.list",
   summary: "List the sandboxes of the profile, or of all profiles",
   input: z.strictObject({ all: z._default(z.boolean(), false) }),
-  output: z.array(SandboxSummary),
+  output: z.readonly(z.array(SandboxSummaryShape)),
   async run(app, { all }) {
     if (!all) return listOf(app);
     const profiles = await app.profiles.list();

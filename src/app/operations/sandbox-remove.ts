@@ -5,13 +5,13 @@ import type { SandboxRef } from "../../sandbox/driver.ts";
 import type { App } from "../create-app.ts";
 import { defineOperation } from "../operation.ts";
 import { existingSandbox } from "../sandbox-of-task.ts";
-import { SandboxSummary, summarize } from "../schemas.ts";
+import { SandboxSummaryShape, summarize } from "../schemas.ts";
 
 export const sandboxRemove = defineOperation({
   name: "sandbox.remove",
   summary: "Remove a sandbox: its processes, sessions and files",
   input: z.strictObject({ task: z.string(), force: z._default(z.boolean(), false) }),
-  output: z.object({ removed: SandboxSummary }),
+  output: z.object({ removed: SandboxSummaryShape }),
   async run(app, { task, force }) {
     const ref = await existingSandbox(app, task);
     if (!force) await refuseIfBusy(app, ref);

@@ -2,13 +2,13 @@
 import * as z from "zod/mini";
 import { defineOperation } from "../operation.ts";
 import { findSandbox, useSandbox } from "../sandbox-of-task.ts";
-import { SessionSummary, TaskInput } from "../schemas.ts";
+import { SessionSummaryShape, TaskInput } from "../schemas.ts";
 
 export const sessionList = defineOperation({
   name: "session.list",
   summary: "List the sessions in the sandbox of a task",
   input: z.strictObject({ task: TaskInput }),
-  output: z.array(SessionSummary),
+  output: z.readonly(z.array(SessionSummaryShape)),
   async run(app, { task }) {
     if ((await findSandbox(app, task)) === null) return [];
     const { sandbox } = await useSandbox(app, task);

@@ -6,7 +6,7 @@ import { LONGEST_SECONDS } from "../../options.ts";
 const variableName = z.string().check(z.regex(/^[A-Za-z_][A-Za-z0-9_]*$/));
 const volume = z.string().check(z.regex(/^[^:]+:\/[^:]*(?::(?:ro|rw))?$/));
 
-export const dockerOptions = {
+export const options = {
   docker_image: option(z.string().check(z.minLength(1)), {
     default: "debian:bookworm",
     help: "Docker: image of new sandboxes",

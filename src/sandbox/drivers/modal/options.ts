@@ -2,7 +2,7 @@
 import * as z from "zod/mini";
 import { option } from "../../../base/option.ts";
 
-export const modalOptions = {
+export const options = {
   modal_image: option(z.string().check(z.minLength(1)), {
     default: "debian:bookworm",
     help: "Modal: image of new sandboxes",

@@ -2,7 +2,7 @@
 import * as z from "zod/mini";
 import { option } from "../../../base/option.ts";
 
-export const sshOptions = {
+export const options = {
   ssh_host: option(z.nullable(z.string()), {
     default: null,
     help: "SSH: name or address of the machine, or an alias from your ssh configuration",

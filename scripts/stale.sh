@@ -1,0 +1,15 @@
+# What has to be made again. Read by ./holdfast at every start, and by scripts/setup.sh once it holds the lock.
+# shellcheck shell=sh
+# shellcheck disable=SC3013  # -nt is young in POSIX, but dash, bash, busybox and zsh have long had it.
+
+# npm writes node_modules/.package-lock.json at the very end, so an installation that was cut off is stale too.
+install_is_stale() {
+  ! [ -x "$1/node_modules/node/bin/node" ] || ! [ -e "$1/node_modules/.package-lock.json" ] ||
+    [ "$1/package-lock.json" -nt "$1/node_modules/.package-lock.json" ]
+}
+
+# Folders count as well: their time tells when a file was removed.
+build_is_stale() {
+  ! [ -e "$1/dist/.built" ] ||
+    [ -n "$(find "$1/src" "$1/scripts" "$1/package.json" "$1/package-lock.json" "$1/tsconfig.json" "$1/tsconfig.build.json" -newer "$1/dist/.built")" ]
+}

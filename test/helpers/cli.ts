@@ -1,0 +1,118 @@
+/** @module The command line under test, in a home that goes away: in this process with captured streams, or as a process of its own. */
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdir } from "node:fs/promises";
+import { join } from "node:path";
+import { Readable, Writable } from "node:stream";
+import { createTerminal } from "../../src/cli/render.ts";
+import { runCli } from "../../src/cli/run-cli.ts";
+import { createTranscript } from "./collect.ts";
+import { temporaryDirectory } from "./temporary-directory.ts";
+
+export const PROGRAM = join(import.meta.dirname, "../../src/cli/main.ts");
+
+export interface CliResult {
+  readonly status: number | null;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+export interface RunOptions {
+  /** Variables besides those of the test; undefined takes one away. */
+  env?: Readonly<Record<string, string | undefined>>;
+  cwd?: string;
+  input?: string | Uint8Array;
+}
+
+export interface RunningCli {
+  readonly child: ChildProcess;
+  /** Resolves with all that was printed so far, as soon as it holds `text`. */
+  untilPrinted(text: string): Promise<string>;
+  readonly ended: Promise<CliResult & { readonly bytes: Buffer }>;
+}
+
+export interface TestCli extends AsyncDisposable {
+  /** HOLDFAST_HOME; its name has a blank in it. */
+  readonly home: string;
+  /** The caller's directory. */
+  readonly directory: string;
+  readonly env: Readonly<Record<string, string>>;
+  /** In this process. `tty`: somebody sits there and types `input`. */
+  run(args: readonly string[], options?: RunOptions & { tty?: boolean }): Promise<CliResult>;
+  /** What the verb prints with --json; it must succeed. */
+  json<T = unknown>(args: readonly string[], options?: RunOptions): Promise<T>;
+  /** As a process of its own. */
+  start(args: readonly string[], options?: RunOptions & { program?: readonly string[]; uid?: number }): RunningCli;
+  runProcess(args: readonly string[], options?: Parameters<TestCli["start"]>[1]): RunningCli["ended"];
+}
+
+export async function createTestCli(): Promise<TestCli> {
+  const root = await temporaryDirectory();
+  const home = join(root.path, "holdfast home");
+  const directory = join(root.path, "work");
+  const userHome = join(root.path, "user");
+  await Promise.all([directory, userHome].map((path) => mkdir(path)));
+  const env = { PATH: process.env.PATH ?? "/usr/bin:/bin", HOME: userHome, HOLDFAST_HOME: home, LANG: "C.UTF-8" };
+
+  const run: TestCli["run"] = async (args, { env: more = {}, cwd = directory, input = "", tty = false } = {}) => {
+    const [stdout, stderr] = [collector(), collector()];
+    const stdin = Object.assign(Readable.from([Buffer.from(input)]), { isTTY: tty });
+    const environment: Readonly<Record<string, string | undefined>> = { ...env, ...more };
+    const terminal = createTerminal({
+      stdin: () => stdin,
+      stdout: stdout.stream,
+      stderr: Object.assign(stderr.stream, { isTTY: tty }),
+      noColor: environment.NO_COLOR,
+    });
+    const status = await runCli(args, { environment, cwd, terminal });
+    return { status, stdout: stdout.text(), stderr: stderr.text() };
+  };
+
+  const start: TestCli["start"] = (args, { env: more = {}, cwd = directory, input, program, uid } = {}) => {
+    const [command = "", ...before] = program ?? [process.execPath, PROGRAM];
+    const environment = Object.entries({ ...env, ...more }).filter((entry): entry is [string, string] => entry[1] !== undefined);
+    const child = spawn(command, [...before, ...args], {
+      cwd,
+      env: Object.fromEntries(environment),
+      ...(uid !== undefined && { uid, gid: uid }),
+    });
+    const transcript = createTranscript();
+    child.stdout.on("data", (chunk: Buffer) => transcript.add(chunk, "stdout"));
+    child.stderr.on("data", (chunk: Buffer) => transcript.add(chunk, "stderr"));
+    // A program that does not read its input closes the pipe.
+    child.stdin.on("error", () => {});
+    if (input !== undefined) child.stdin.end(input);
+    const ended = once(child, "close").then(([status]) => {
+      const bytes = transcript.bytes("stdout");
+      return { status: status as number | null, stdout: bytes.toString(), stderr: transcript.bytes("stderr").toString(), bytes };
+    });
+    return { child, untilPrinted: (text) => transcript.until(text), ended };
+  };
+
+  return {
+    home,
+    directory,
+    env,
+    run,
+    async json<T>(args: readonly string[], options?: RunOptions) {
+      const { status, stdout, stderr } = await run([...args, "--json"], options);
+      if (status !== 0) throw new Error(`${args.join(" ")} ended with ${status}: ${stderr}`);
+      return JSON.parse(stdout) as T;
+    },
+    start,
+    runProcess: (args, options) => start(args, { input: "", ...options }).ended,
+    [Symbol.asyncDispose]: () => root[Symbol.asyncDispose](),
+  };
+}
+
+/** A stream that keeps what is written to it. */
+export function collector(): { stream: Writable; text(): string } {
+  const chunks: Buffer[] = [];
+  const stream = new Writable({
+    write(chunk: Buffer, _encoding, callback) {
+      chunks.push(Buffer.from(chunk));
+      callback();
+    },
+  });
+  return { stream, text: () => Buffer.concat(chunks).toString() };
+}

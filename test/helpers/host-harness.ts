@@ -1,0 +1,18 @@
+/** @module What the contract suite needs of a driver whose sandboxes are on this host: each with a home and a temporary directory of its own. */
+import { mkdir } from "node:fs/promises";
+import { join } from "node:path";
+import { systemClock } from "../../src/base/clock.ts";
+import { silentLogger } from "../../src/base/log.ts";
+import type { DriverFactory } from "../../src/sandbox/driver-context.ts";
+import type { CreateHarness } from "../contract/sandbox-driver/harness.ts";
+
+export function hostHarness(createDriver: DriverFactory): CreateHarness {
+  return async (directory) => {
+    const home = join(directory, "home");
+    const temporary = join(directory, "tmp");
+    await Promise.all([home, temporary].map((path) => mkdir(path)));
+    const hostEnv = { PATH: process.env.PATH ?? "/usr/bin:/bin", HOME: home, TMPDIR: temporary, LANG: "C.UTF-8" };
+    const create = () => createDriver({ sandboxDir: join(directory, "sandboxes"), hostEnv, clock: systemClock, log: silentLogger });
+    return { driver: create(), another: create, cleanup: async () => {} };
+  };
+}

@@ -1,0 +1,13 @@
+/** @module A directory that goes away with the test. */
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+
+export interface TemporaryDirectory extends AsyncDisposable {
+  readonly path: string;
+}
+
+export async function temporaryDirectory(): Promise<TemporaryDirectory> {
+  const path = await mkdtemp(join(tmpdir(), "holdfast-test-"));
+  return { path, [Symbol.asyncDispose]: () => rm(path, { recursive: true, force: true }) };
+}
