@@ -2,6 +2,7 @@
 import { homedir } from "node:os";
 import { isAbsolute, join, resolve } from "node:path";
 import { type Clock, systemClock } from "../base/clock.ts";
+import { HoldfastError } from "../base/errors.ts";
 import { type Logger, silentLogger } from "../base/log.ts";
 import { DEFAULT_PROFILE, parseTaskName } from "../base/names.ts";
 import { withoutCredentials } from "../config/child-environment.ts";
@@ -116,7 +117,17 @@ export async function createApp(options: AppOptions): Promise<App> {
 /** `$HOLDFAST_HOME`, else `~/.holdfast`. */
 export function holdfastHome(environment: Environment): string {
   const configured = environment.HOLDFAST_HOME;
-  return configured ? resolve(configured) : join(environment.HOME || homedir(), ".holdfast");
+  if (!configured) return join(environment.HOME || homedir(), ".holdfast");
+  try {
+    return resolve(configured);
+  } catch (error) {
+    // ENOENT: there is no current directory any more.
+    throw new HoldfastError("invalid-input", `HOLDFAST_HOME is relative (${configured}) to a directory that has been deleted`, {
+      hint: "set it to an absolute path, or change to a directory that exists",
+      facts: { HOLDFAST_HOME: configured },
+      cause: error,
+    });
+  }
 }
 
 /** A configured directory may be shared by profiles, so the others get folders of their own in it. */

@@ -3,7 +3,7 @@ import { HoldfastError } from "./errors.ts";
 import { digest } from "./ids.ts";
 
 const PROFILE_NAME = /^[a-z0-9][a-z0-9_-]{0,63}$/;
-const SESSION_NAME = /^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$/;
+const SESSION_NAME = /^(?!.*\.\.)[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$/;
 const PLAIN_SEGMENT = /^(?!.*\.\.)[A-Za-z0-9][A-Za-z0-9_.-]{0,62}$/;
 const LONGEST_TASK_NAME = 128;
 
@@ -20,7 +20,7 @@ export function parseProfileName(input: string): string {
 
 export function parseSessionName(input: string): string {
   if (SESSION_NAME.test(input)) return input;
-  throw invalidName("session", input, "1 to 64 of A-Z, a-z, 0-9, `_`, `.` and `-`, beginning with a letter or digit");
+  throw invalidName("session", input, "1 to 64 of A-Z, a-z, 0-9, `_`, `.` and `-`, beginning with a letter or digit, without `..`");
 }
 
 /** Task names come from boards and chat gateways, so more is allowed than in a path; `taskSegment` makes them safe. */

@@ -1,6 +1,8 @@
 /** @module Runs a command in the sandbox of a task. */
 import * as z from "zod/mini";
+import { parseSessionName } from "../../base/names.ts";
 import type { CallOptions, CallResult, Command } from "../../sandbox/call.ts";
+import { commandText } from "../../sandbox/call-input.ts";
 import type { App } from "../create-app.ts";
 import { defineOperation } from "../operation.ts";
 import { useSandbox } from "../sandbox-of-task.ts";
@@ -57,6 +59,9 @@ export async function runInSandbox(
   task: string,
   { command, ...options }: CallOptions & { command: Command },
 ): Promise<CallResult> {
+  // Also checked by the call itself; but a call that cannot be should not make a sandbox first.
+  commandText(command);
+  if (options.session !== undefined) parseSessionName(options.session);
   const lease = await useSandbox(app, task, options.signal);
   return lease.sandbox.run(command, options);
 }

@@ -1,14 +1,35 @@
 /** @module Changes a key in the profile's config.yaml. */
 import * as z from "zod/mini";
+import { HoldfastError } from "../../base/errors.ts";
 import { setValue } from "../../config/edit.ts";
+import { describeSource } from "../../config/source.ts";
+import type { App } from "../create-app.ts";
 import { defineOperation } from "../operation.ts";
 
 export const configSet = defineOperation({
   name: "config.set",
   summary: "Set a key in the profile's config.yaml, keeping everything else in it",
   input: z.strictObject({ key: z.string(), value: z.unknown() }),
-  output: z.object({ key: z.string(), file: z.string(), changed: z.boolean() }),
+  output: z.object({
+    key: z.string(),
+    file: z.string(),
+    changed: z.boolean(),
+    /** What decides instead of the file: a variable, a flag or `.env`. */
+    hiddenBy: z.nullable(z.string()),
+  }),
   async run(app, { key, value }) {
-    return { key, ...(await setValue(app.profile.home, key, value, { clock: app.clock })) };
+    const result = await setValue(app.profile.home, key, value, { clock: app.clock });
+    return { key, ...result, hiddenBy: await hiddenBy(app, key) };
   },
 });
+
+async function hiddenBy(app: App, key: string): Promise<string | null> {
+  try {
+    const { source } = (await app.config()).explain(key);
+    return source.kind === "file" ? null : describeSource(source);
+  } catch (error) {
+    // Something else is wrong with the configuration. Setting values is how that is put right, so it is not told here.
+    if (HoldfastError.isInstance(error)) return null;
+    throw error;
+  }
+}

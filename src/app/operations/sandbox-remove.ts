@@ -16,7 +16,6 @@ export const sandboxRemove = defineOperation({
     const ref = await existingSandbox(app, task);
     if (!force) await refuseIfBusy(app, ref);
     await (await app.lifecycle()).releaseTask(ref.owner, { forceRemove: true });
-    await (await app.driver()).destroy(ref);
     return { removed: summarize(ref) };
   },
 });

@@ -1,0 +1,18 @@
+import { expect, test } from "vitest";
+import { temporaryDirectory } from "../../../test/helpers/temporary-directory.ts";
+import type { Availability } from "../../sandbox/driver.ts";
+import { createApp } from "../create-app.ts";
+import { doctor } from "./doctor.ts";
+
+test.each<[Availability, { status: string; detail: string; fix: string | null }, boolean]>([
+  [{ status: "ready", detail: "all is well" }, { status: "ready", detail: "all is well", fix: null }, true],
+  [{ status: "not-applicable", reason: "wrong platform" }, { status: "not-applicable", detail: "wrong platform", fix: null }, false],
+  [{ status: "broken", reason: "no bash", fix: "install bash" }, { status: "broken", detail: "no bash", fix: "install bash" }, false],
+])("a backend that says %o is shown as such", async (availability, shown, healthy) => {
+  await using home = await temporaryDirectory();
+  const app = await createApp({ environment: { PATH: process.env.PATH, HOLDFAST_HOME: home.path }, cwd: home.path });
+  const driver = { ...(await app.driver()), check: async () => availability };
+  const report = await doctor.run({ ...app, driverNamed: async () => driver }, {});
+  expect(report.healthy).toBe(healthy);
+  expect(report.backends.find(({ name }) => name === "local")).toEqual({ name: "local", configured: true, ...shown });
+});

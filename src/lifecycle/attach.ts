@@ -1,0 +1,76 @@
+/** @module Coming to a sandbox: look for it, else make it, then connect. */
+import { describeError, HoldfastError } from "../base/errors.ts";
+import type { Logger } from "../base/log.ts";
+import type { Connection, Owner, SandboxDriver, SandboxRef } from "../sandbox/driver.ts";
+import type { SandboxSpec } from "../sandbox/spec.ts";
+import type { Origin } from "./entry.ts";
+
+export interface Attached {
+  readonly ref: SandboxRef;
+  readonly connection: Connection;
+  readonly origin: Origin;
+}
+
+export interface AttachOptions {
+  driver: SandboxDriver;
+  log: Logger;
+  signal: AbortSignal;
+  /** Removes a sandbox that was made but could not be used; reports its own failure. */
+  discard(ref: SandboxRef): Promise<unknown>;
+}
+
+/** A sandbox that does not persist is never looked for: it is fresh, and of this process alone. */
+export async function attach(owner: Owner, spec: SandboxSpec, options: AttachOptions): Promise<Attached> {
+  const found = spec.persist ? await look(owner, options) : undefined;
+  const connection = found && (await connect(found, options));
+  if (found && connection) return { ref: found, connection, origin: "found" };
+  // Somebody may remove it between the two steps; twice in a row is no accident.
+  const made = (await make(owner, spec, options)) ?? (await make(owner, spec, options));
+  if (made) return made;
+  throw new HoldfastError("sandbox-create-failed", `the sandbox of task ${owner.task} was removed twice while it was being opened`, {
+    facts: { task: owner.task, profile: owner.profile },
+  });
+}
+
+async function look(owner: Owner, { driver, log, signal }: AttachOptions): Promise<SandboxRef | undefined> {
+  try {
+    const refs = await driver.list(owner, { signal });
+    // Running before stopped, then the oldest: every process must choose the same one.
+    return refs.toSorted((a, b) => rank(a) - rank(b) || a.createdAt - b.createdAt || (a.id < b.id ? -1 : 1))[0];
+  } catch (error) {
+    if (signal.aborted) throw error;
+    log.warn("cannot look for an existing sandbox, so one is asked for without looking", {
+      task: owner.task,
+      backend: driver.name,
+      error: describeError(error),
+    });
+    return undefined;
+  }
+}
+
+function rank({ state }: SandboxRef): number {
+  return state === "running" ? 0 : 1;
+}
+
+/** Undefined when the sandbox is gone. */
+async function connect(ref: SandboxRef, { driver, log, signal }: AttachOptions): Promise<Connection | undefined> {
+  try {
+    return await driver.connect(ref, { signal });
+  } catch (error) {
+    if (!HoldfastError.isInstance(error) || error.code !== "sandbox-not-found") throw error;
+    log.warn("the sandbox was removed before it could be opened", { sandbox: ref.id, task: ref.owner.task });
+    return undefined;
+  }
+}
+
+async function make(owner: Owner, spec: SandboxSpec, options: AttachOptions): Promise<Attached | undefined> {
+  const ref = await options.driver.create(owner, spec, { signal: options.signal });
+  try {
+    const connection = await connect(ref, options);
+    return connection && { ref, connection, origin: "created" };
+  } catch (error) {
+    // A persistent one is found by the next use; another one nobody would ever find.
+    if (!spec.persist) await options.discard(ref).catch(() => {});
+    throw error;
+  }
+}

@@ -1,0 +1,144 @@
+/** @module A holder's handle on the sandbox of an owner: it follows the sandbox when that is let go of, found again or replaced. */
+import { HoldfastError } from "../base/errors.ts";
+import type { Logger } from "../base/log.ts";
+import type { CallResult } from "../sandbox/call.ts";
+import type { Abortable, Capabilities, Owner } from "../sandbox/driver.ts";
+import type { Sandbox } from "../sandbox/sandbox.ts";
+import { fingerprint, type SandboxSpec } from "../sandbox/spec.ts";
+import type { Entry, Origin } from "./entry.ts";
+import type { Registry } from "./registry.ts";
+import { certainlyDidNotRun, inputIsWhole, isLoss, whatWasLost } from "./replace.ts";
+import type { Teardown } from "./teardown.ts";
+
+/**
+ * Giving it back (`await using`) ends nothing: within a turn the next holder finds the sandbox as it was left. What does not persist
+ * goes with `cleanup`, with the end of the turn, when it is idle, and when the lifecycle is closed.
+ */
+export interface Lease extends AsyncDisposable {
+  /**
+   * Every use of it counts as such: while one is under way the sandbox is not torn down. If the sandbox was let go of in between, it is found
+   * again or made anew, and the next result tells when it is another one.
+   */
+  readonly sandbox: Sandbox;
+  readonly origin: Origin;
+  /** The sandbox was made with another spec than the one asked for. */
+  readonly drift: boolean;
+  /**
+   * Closes the connection, and removes the sandbox too unless it persists; with `forceRemove` removes it in any case and at once.
+   * Without force it waits for calls under way. The lease stays usable: the next use opens a sandbox again.
+   */
+  cleanup(options?: CleanupOptions): Promise<void>;
+}
+
+export interface CleanupOptions {
+  /** @default false */
+  readonly forceRemove?: boolean;
+}
+
+export interface LeaseOptions {
+  owner: Owner;
+  spec: SandboxSpec;
+  registry: Registry;
+  teardown: Teardown;
+  capabilities: Capabilities;
+  log: Logger;
+  release(owner: Owner, options: CleanupOptions): Promise<void>;
+}
+
+interface Use<T> {
+  readonly signal?: AbortSignal | undefined;
+  mayRepeat(): boolean;
+  action(entry: Entry): Promise<T>;
+}
+
+interface Used<T> {
+  readonly value: T;
+  readonly sandboxId: string;
+}
+
+export function createLease(first: Entry, { owner, spec, registry, teardown, capabilities, log, release }: LeaseOptions): Lease {
+  let current = first;
+  // The sandbox that the holder believes to be in; null when the holder itself gave it up.
+  let believed: string | null = first.ref.id;
+  let givenBack = false;
+
+  const enter = async (options: Abortable): Promise<Entry> => {
+    if (givenBack)
+      throw new HoldfastError("closed", `the lease on the sandbox of task ${owner.task} was given back`, { facts: { ...owner } });
+    current = await registry.enter(owner, spec, options);
+    return current;
+  };
+
+  /** One try in the sandbox that is there now. */
+  const tryOnce = async <T>({ signal, action }: Use<T>): Promise<Used<T>> => {
+    const entry = await enter(signal ? { signal } : {});
+    try {
+      return { value: await action(entry), sandboxId: entry.ref.id };
+    } catch (error) {
+      if (entry.forced) throw forcedOut(entry, error);
+      if (isLoss(error)) teardown.writeOff(entry);
+      throw error;
+    } finally {
+      registry.leave(entry);
+    }
+  };
+
+  /** Repeats once in a new sandbox, and only what certainly has not begun in the lost one. */
+  const use = async <T>(request: Use<T>): Promise<Used<T>> => {
+    try {
+      return await tryOnce(request);
+    } catch (error) {
+      if (!isLoss(error) || !certainlyDidNotRun(error) || !request.mayRepeat()) throw error;
+      log.warn("the sandbox is gone; a new one takes its place", { task: owner.task, ...error.facts });
+      return await tryOnce(request);
+    }
+  };
+
+  const sandbox: Sandbox = {
+    get ref() {
+      return current.ref;
+    },
+    async run(command, options = {}): Promise<CallResult> {
+      const before = believed;
+      const { value, sandboxId } = await use({
+        signal: options.signal,
+        mayRepeat: () => inputIsWhole(options.stdin),
+        async action(entry) {
+          const result = await entry.sandbox.run(command, options);
+          if (entry.forced && result.signal !== null) throw new HoldfastError("sandbox-lost", `${result.signal} ended the command's shell`);
+          return result;
+        },
+      });
+      // Only now: a holder whose call failed has not been told, and hears of it with the next result.
+      believed = sandboxId;
+      return before === null || before === sandboxId ? value : { ...value, replaced: { lost: whatWasLost(capabilities, spec) } };
+    },
+    sessions: {
+      list: async () => (await use({ mayRepeat: () => true, action: (entry) => entry.sandbox.sessions.list() })).value,
+      remove: async (name) => (await use({ mayRepeat: () => true, action: (entry) => entry.sandbox.sessions.remove(name) })).value,
+    },
+  };
+
+  return {
+    sandbox,
+    origin: first.origin,
+    get drift() {
+      return current.ref.fingerprint !== fingerprint(spec);
+    },
+    async cleanup(options = {}) {
+      believed = null;
+      await release(owner, options);
+    },
+    async [Symbol.asyncDispose]() {
+      givenBack = true;
+    },
+  };
+}
+
+/** Backends differ in what a call sees of a forced removal: a signal that ended its shell, a file that is not there; never the reason. */
+function forcedOut({ ref }: Entry, cause: unknown): HoldfastError {
+  return new HoldfastError("sandbox-lost", `the sandbox of task ${ref.owner.task} was removed while the command ran`, {
+    facts: { sandbox: ref.id, mayHaveRun: true },
+    cause,
+  });
+}

@@ -1,0 +1,111 @@
+/** @module One host process's view of one profile's sandboxes: who uses them, and what becomes of them afterwards. */
+import type { Clock } from "../base/clock.ts";
+import type { Logger } from "../base/log.ts";
+import type { TickingService } from "../base/service.ts";
+import type { Abortable, Owner, SandboxDriver } from "../sandbox/driver.ts";
+import type { OutputLimits } from "../sandbox/output/recorder.ts";
+import { createSandbox } from "../sandbox/sandbox.ts";
+import type { SandboxSpec } from "../sandbox/spec.ts";
+import { attach } from "./attach.ts";
+import { type CloseReport, closeEverything } from "./close.ts";
+import { type Entry, keyOf } from "./entry.ts";
+import { createIdleReaper, type ReapCounts } from "./idle-reaper.ts";
+import { type CleanupOptions, createLease, type Lease } from "./lease.ts";
+import { createRegistry } from "./registry.ts";
+import { createTeardown } from "./teardown.ts";
+import { problemWithin, untilQuiet } from "./wait.ts";
+
+export type { CleanupOptions, CloseReport, Lease, ReapCounts };
+
+/** How long `close` waits for each sandbox, in milliseconds. */
+export const CLOSE_LIMIT_MS = 15_000;
+
+export interface Lifecycle extends AsyncDisposable {
+  /** The sandbox of the owner, found or made. However many ask at once, it is made once. */
+  acquire(owner: Owner, spec: SandboxSpec, options?: Abortable): Promise<Lease>;
+  /**
+   * Nobody in this process needs the sandbox any more: the connection is closed, and the sandbox removed unless it persists; with
+   * `forceRemove` removed in any case, also when this process does not hold it. Harmless when there is none.
+   */
+  releaseTask(owner: Owner, options?: CleanupOptions): Promise<void>;
+  /** A turn is over: what persists is left alone, connection and all; anything else is torn down. */
+  endTurn(owner: Owner): Promise<void>;
+  /** True when no teardown is pending, or none is any more before the time is up. */
+  waitForCleanup(timeoutMs: number): Promise<boolean>;
+  /** Releases everything, waits up to the limit for each sandbox, and says what it had to leave. A second call joins the first. */
+  close(options?: { limitMs?: number }): Promise<CloseReport>;
+  /** Runs by itself from the first `acquire` on. */
+  readonly idleReaper: TickingService<ReapCounts>;
+}
+
+export interface LifecycleOptions {
+  driver: SandboxDriver;
+  clock: Clock;
+  log: Logger;
+  /** How long a sandbox may be unused before this process lets go of it. */
+  idleMs: number;
+  limits: OutputLimits;
+  defaultTimeoutMs: number;
+  /** Where sessions begin: absolute inside the sandbox, or beginning with `~`. */
+  startDirectory: string;
+}
+
+export function createLifecycle({ driver, clock, log, idleMs, ...forCalls }: LifecycleOptions): Lifecycle {
+  const open = async (owner: Owner, spec: SandboxSpec, { signal }: { signal: AbortSignal }): Promise<Entry> => {
+    const discard = (ref: Entry["ref"]) => teardown.remove(ref, "not opened");
+    const { ref, connection, origin } = await attach(owner, spec, { driver, log, signal, discard });
+    const sandbox = createSandbox({ ref, connection, clock, ...forCalls });
+    const lastUsedAt = clock.monotonic();
+    return { key: keyOf(owner), ref, spec, origin, connection, sandbox, inUse: 0, lastUsedAt, deferred: null, forced: false };
+  };
+  const registry = createRegistry({ clock, open });
+  const teardown = createTeardown({ driver, registry, clock, log });
+  const idleReaper = createIdleReaper({ driver, registry, teardown, clock, log, idleMs });
+  let closing: Promise<CloseReport> | undefined;
+
+  const removeTask = async (owner: Owner): Promise<void> => {
+    const opening = registry.opening(owner);
+    if (opening) await opening;
+    const entry = registry.get(owner);
+    if (entry) {
+      await teardown.forceOut(entry);
+    } else {
+      const refs = await driver.list(owner);
+      await Promise.all(refs.map((ref) => teardown.remove(ref, "forced")));
+    }
+  };
+
+  const releaseTask: Lifecycle["releaseTask"] = async (owner, { forceRemove = false } = {}) => {
+    if (forceRemove) return removeTask(owner);
+    const entry = registry.get(owner);
+    // Those who wait for an opening are users like any other, so without an entry there is at most a removal to wait for.
+    await (entry ? teardown.letGo(entry, "released") : registry.removal(owner));
+  };
+
+  const close: Lifecycle["close"] = ({ limitMs = CLOSE_LIMIT_MS } = {}) => {
+    closing ??= closeEverything({ registry, teardown, services: [idleReaper], clock, log, limitMs });
+    return closing;
+  };
+
+  return {
+    async acquire(owner, spec, options) {
+      const entry = await registry.enter(owner, spec, options);
+      if (!closing) idleReaper.start();
+      registry.leave(entry);
+      return createLease(entry, { owner, spec, registry, teardown, capabilities: driver.capabilities, log, release: releaseTask });
+    },
+    releaseTask,
+    async endTurn(owner) {
+      const entry = registry.get(owner);
+      if (entry && !entry.spec.persist) await teardown.letGo(entry, "turn ended");
+    },
+    async waitForCleanup(timeoutMs) {
+      return (await problemWithin(untilQuiet(teardown), { clock, limitMs: timeoutMs, late: () => "late" })) === null;
+    },
+    close,
+    async [Symbol.asyncDispose]() {
+      await close();
+    },
+    idleReaper,
+  };
+}
