@@ -1,7 +1,6 @@
 /** @module All writing to the terminal: data on standard output, everything else on standard error. */
-import { createInterface } from "node:readline/promises";
-import type { Writable } from "node:stream";
-import { HoldfastError } from "../base/errors.ts";
+import type { Readable, Writable } from "node:stream";
+import { HoldfastError, systemCode } from "../base/errors.ts";
 import type { LogRecord } from "../base/log.ts";
 import type { OutputStream } from "../sandbox/driver.ts";
 
@@ -10,33 +9,46 @@ const YELLOW = "\u001b[33m";
 const BOLD = "\u001b[1m";
 const RESET = "\u001b[0m";
 
+/** Where a text comes from outside and should be one line, its control characters are shown instead of obeyed. */
 export interface Terminal {
   /** One or more lines of data. */
   line(text: string): void;
   json(value: unknown): void;
   /** Columns as wide as their content; nothing but the heading when there are no rows. */
   table(headings: readonly string[], rows: readonly (readonly string[])[]): void;
-  /** Bytes as they are, held back while the reader is slow. */
+  /** One line about something. */
+  fact(name: string, value: string): void;
+  /** Bytes as they are. They must stay untouched until the call returns, or until its promise settles, which takes as long as the reader. */
   bytes(chunk: Uint8Array, stream: OutputStream): void | Promise<void>;
   /** Something the user should know, beside the data. */
   note(text: string): void;
   warn(text: string): void;
   error(error: HoldfastError, options: { json: boolean; debug: boolean }): void;
   log(record: LogRecord): void;
+  /** What is typed or piped into the program. */
+  readonly input: Readable;
   /** Somebody sits in front of it and can answer. */
   readonly interactive: boolean;
+  /**
+   * The answer; empty when there is none because the input has ended.
+   * @throws `aborted`, with the fact `signal`, after Ctrl-C
+   */
   ask(question: string): Promise<string>;
-  /** Called once when the reader of standard output has gone away (`| head`). */
-  onReaderGone(callback: () => void): void;
-  readonly readerGone: boolean;
-  /** Resolves when everything has been handed to the system. */
+  /** Why standard output takes nothing any more: its reader has gone away (`| head`), or writing failed (a full disk). */
+  readonly outputLoss: "reader gone" | Error | null;
+  /** Called once when that happens. */
+  onOutputLoss(callback: () => void): void;
+  /** From now on nobody waits for a reader that does not read. */
+  abandonOutput(): void;
+  /** Resolves when everything has been handed to the system, as far as somebody takes it. */
   flush(): Promise<void>;
 }
 
 export interface TerminalOptions {
-  stdin: NodeJS.ReadStream;
-  stdout: NodeJS.WriteStream;
-  stderr: NodeJS.WriteStream;
+  /** Asked for only when it is needed: opening the process's own input takes time. */
+  stdin: () => Readable & { isTTY?: boolean };
+  stdout: Writable;
+  stderr: Writable & { isTTY?: boolean };
   /** The value of NO_COLOR: any text but the empty one turns colours off. */
   noColor: string | undefined;
 }
@@ -44,16 +56,28 @@ export interface TerminalOptions {
 export function createTerminal({ stdin, stdout, stderr, noColor }: TerminalOptions): Terminal {
   const coloured = Boolean(stderr.isTTY) && !noColor;
   const paint = (colour: string, text: string) => (coloured ? `${colour}${text}${RESET}` : text);
-  let readerGone = false;
-  const goneCallbacks: (() => void)[] = [];
-  const onOutputError = (error: NodeJS.ErrnoException) => {
-    if (error.code !== "EPIPE") throw error;
-    readerGone = true;
-    for (const callback of goneCallbacks.splice(0)) callback();
-  };
-  stdout.on("error", onOutputError);
+  let outputLoss: Terminal["outputLoss"] = null;
+  const lossCallbacks: (() => void)[] = [];
+  const waiting = new Set<() => void>();
+  let abandoned = false;
+  stdout.on("error", (error) => {
+    outputLoss ??= systemCode(error) === "EPIPE" ? "reader gone" : error;
+    for (const callback of lossCallbacks.splice(0)) callback();
+  });
   // Nobody is left to tell when standard error is closed.
   stderr.on("error", () => {});
+  /** The stream may hold the chunk after `write`, whatever that returns, so its callback is what counts. It also comes with an error. */
+  const write = (stream: Writable, chunk: Uint8Array | string): undefined | Promise<void> => {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const stop = () => {
+      waiting.delete(stop);
+      resolve();
+    };
+    stream.write(chunk, stop);
+    if (stream.writableLength === 0 || abandoned) return undefined;
+    waiting.add(stop);
+    return promise;
+  };
   const line = (text: string) => void stdout.write(`${text}\n`);
   const say = (text: string) => void stderr.write(`${text}\n`);
 
@@ -63,43 +87,60 @@ export function createTerminal({ stdin, stdout, stderr, noColor }: TerminalOptio
     table(headings, rows) {
       for (const row of alignColumns([headings, ...rows])) line(row);
     },
+    fact: (name, value) => line(`${name}: ${visible(value)}`),
     bytes: (chunk, stream) => write(stream === "stdout" ? stdout : stderr, chunk),
-    note: (text) => say(`note: ${text}`),
-    warn: (text) => say(`${paint(YELLOW, "warning:")} ${text}`),
+    note: (text) => say(`note: ${visible(text)}`),
+    warn: (text) => say(`${paint(YELLOW, "warning:")} ${visible(text)}`),
     error(error, { json, debug }) {
       if (json) say(JSON.stringify({ error }));
       else {
-        say(`${paint(RED, "error:")} ${error.message}`);
-        say(`${paint(BOLD, "hint:")} ${error.hint}`);
+        say(`${paint(RED, "error:")} ${visible(error.message)}`);
+        say(`${paint(BOLD, "hint:")} ${visible(error.hint)}`);
       }
       if (debug) say(withCauses(error));
     },
     log: ({ time, level, message, fields }) => say(`${new Date(time).toISOString()} ${level} ${message} ${JSON.stringify(fields)}`),
-    interactive: Boolean(stdin.isTTY && stderr.isTTY),
+    get input() {
+      return stdin();
+    },
+    get interactive() {
+      return Boolean(stderr.isTTY && stdin().isTTY);
+    },
     async ask(question) {
-      const reader = createInterface({ input: stdin, output: stderr });
+      // Not needed by any call that does not ask.
+      const { createInterface } = await import("node:readline/promises");
+      const reader = createInterface({ input: stdin(), output: stderr });
+      const { promise: unanswered, resolve, reject } = Promise.withResolvers<string>();
+      reader.once("close", () => resolve(""));
+      reader.once("SIGINT", () => reject(new HoldfastError("aborted", "interrupted", { facts: { signal: "SIGINT" } })));
       try {
-        return (await reader.question(`${question} `)).trim();
+        return (await Promise.race([reader.question(`${question} `), unanswered])).trim();
       } finally {
         reader.close();
       }
     },
-    onReaderGone(callback) {
-      if (readerGone) callback();
-      else goneCallbacks.push(callback);
+    get outputLoss() {
+      return outputLoss;
     },
-    get readerGone() {
-      return readerGone;
+    onOutputLoss(callback) {
+      if (outputLoss) callback();
+      else lossCallbacks.push(callback);
+    },
+    abandonOutput() {
+      abandoned = true;
+      for (const stop of waiting) stop();
     },
     async flush() {
-      await Promise.all([stdout, stderr].map(drained));
+      await Promise.all([write(stdout, ""), write(stderr, "")]);
+      // A failed write is reported one turn later.
+      await new Promise(setImmediate);
     },
   };
 }
 
 /** Also used by the program itself: the only place that knows the process's own streams. */
 export function processTerminal(noColor: string | undefined): Terminal {
-  return createTerminal({ stdin: process.stdin, stdout: process.stdout, stderr: process.stderr, noColor });
+  return createTerminal({ stdin: () => process.stdin, stdout: process.stdout, stderr: process.stderr, noColor });
 }
 
 /** For `--version`, which must not wait for anything else to load. */
@@ -108,8 +149,9 @@ export function printLine(text: string): void {
 }
 
 function alignColumns(rows: readonly (readonly string[])[]): string[] {
-  const widths = rows[0]?.map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0))) ?? [];
-  return rows.map((row) =>
+  const cells = rows.map((row) => row.map(visible));
+  const widths = cells[0]?.map((_, column) => Math.max(...cells.map((row) => row[column]?.length ?? 0))) ?? [];
+  return cells.map((row) =>
     row
       .map((cell, column) => (column === row.length - 1 ? cell : cell.padEnd(widths[column] ?? 0)))
       .join("  ")
@@ -117,26 +159,11 @@ function alignColumns(rows: readonly (readonly string[])[]): string[] {
   );
 }
 
-function write(stream: Writable, chunk: Uint8Array): void | Promise<void> {
-  if (stream.write(chunk) || stream.destroyed) return undefined;
-  return new Promise((resolve) => {
-    const go = () => {
-      stream.off("drain", go);
-      stream.off("error", go);
-      stream.off("close", go);
-      resolve();
-    };
-    stream.once("drain", go);
-    stream.once("error", go);
-    stream.once("close", go);
-  });
-}
-
-/** Writing an empty chunk calls back after everything before it, or with an error when nobody reads any more. */
-function drained(stream: Writable): Promise<void> {
-  return new Promise((resolve) => {
-    if (stream.destroyed || stream.writableLength === 0) resolve();
-    else stream.write("", () => resolve());
+/** A directory may be called anything, line breaks and commands to the terminal included. */
+function visible(text: string): string {
+  return text.replace(/\p{Cc}/gu, (character) => {
+    const escaped = JSON.stringify(character).slice(1, -1);
+    return escaped === character ? `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}` : escaped;
   });
 }
 

@@ -1,14 +1,12 @@
 /** @module The command line in the process it was started in. */
 import { processEnvironment } from "../config/environment.ts";
-import { runCli } from "./program.ts";
 import { processTerminal } from "./render.ts";
+import { runCli } from "./run-cli.ts";
 
 export async function runProgram(args: readonly string[]): Promise<number> {
   const environment = processEnvironment();
   const terminal = processTerminal(environment.NO_COLOR);
-  const status = await runCli(args, { environment, cwd: callerDirectory(), terminal });
-  await terminal.flush();
-  return status;
+  return runCli(args, { environment, cwd: callerDirectory(), terminal });
 }
 
 /** A directory that was deleted under the caller has no name; sessions then begin at home. */

@@ -1,7 +1,7 @@
 /** @module What a verb of the command line is made of. */
 import type { Command } from "commander";
 import type { App } from "../app/create-app.ts";
-import type { GlobalFlags } from "./flags.ts";
+import { addGlobalFlags, addJsonFlag, type GlobalFlags } from "./flags.ts";
 import type { Terminal } from "./render.ts";
 
 export interface VerbInvocation {
@@ -12,15 +12,15 @@ export interface VerbInvocation {
 }
 
 /** Does the work of a verb; a number is the exit status, nothing means 0. */
-export type VerbWork = (invocation: VerbInvocation) => Promise<number | undefined>;
+export type VerbWork = (invocation: VerbInvocation) => Promise<number> | Promise<void>;
 
 export interface VerbRunner {
-  /** For the action of a command: makes the app, runs the work, closes the app, turns failures into messages. */
+  /** For the action of a command: makes the app, runs the work, closes the app. */
   run(command: Command, work: VerbWork): Promise<void>;
 }
 
 /** A verb adds its arguments, flags, subverbs, examples and actions to its command. */
-export type RegisterVerb = (command: Command, runner: VerbRunner) => void;
+export type RegisterVerb = (command: Command, tools: { runner: VerbRunner; terminal: Terminal }) => void;
 
 export interface HelpNotes {
   readonly examples: readonly (readonly [command: string, meaning: string])[];
@@ -32,6 +32,12 @@ const USUAL_EXIT: HelpNotes["exit"] = [
   ["1", "Holdfast failed; the message says why"],
   ["2", "the command line was not understood"],
 ];
+
+/** A subverb with the flags that all of them have; `--json` unless it prints no data. */
+export function addSubverb(verb: Command, name: string, summary: string, { json = true } = {}): Command {
+  const command = addGlobalFlags(verb.command(name).description(summary));
+  return json ? addJsonFlag(command) : command;
+}
 
 export function addHelpNotes(command: Command, { examples, exit = USUAL_EXIT }: Partial<HelpNotes> & Pick<HelpNotes, "examples">): Command {
   const width = Math.max(...examples.map(([text]) => text.length));

@@ -1,7 +1,7 @@
 /** @module Profiles: named homes for configuration, secrets and sandboxes (K1–K3). */
-import { cp, lstat, mkdir, readdir, readFile, rename, rm, writeFile } from "node:fs/promises";
+import { cp, lstat, mkdir, readdir, readFile, rename, rm, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { writeFileAtomic } from "../base/atomic-file.ts";
+import { writeFailed, writeFileAtomic } from "../base/atomic-file.ts";
 import { describeError, HoldfastError, systemCode, wrapError } from "../base/errors.ts";
 import { randomId } from "../base/ids.ts";
 import { DEFAULT_PROFILE, parseProfileName } from "../base/names.ts";
@@ -39,7 +39,11 @@ export function createProfiles(root: string): Profiles {
   const folder = join(root, PROFILES_FOLDER);
   const stickyFile = join(root, STICKY_FILE);
   const home = (name: string) => (parseProfileName(name) === DEFAULT_PROFILE ? root : join(folder, parseProfileName(name)));
-  const describe = async (name: string): Promise<ProfileInfo> => ({ name, home: home(name), made: await isDirectory(home(name)) });
+  const describe = async (name: string): Promise<ProfileInfo> => {
+    // The root is where the user says it is, link or not; below it, a link would lead out of it.
+    const made = await isDirectory(home(name), name === DEFAULT_PROFILE ? stat : lstat);
+    return { name, home: home(name), made };
+  };
 
   const list = async () => {
     const others = (await directoryNames(folder)).filter((name) => isProfileName(name) && name !== DEFAULT_PROFILE).sort();
@@ -93,7 +97,9 @@ export function createProfiles(root: string): Profiles {
     },
     async use(input) {
       const profile = await find(input);
-      await mkdir(root, { recursive: true, mode: 0o700 });
+      await mkdir(root, { recursive: true, mode: 0o700 }).catch((error: unknown) => {
+        throw writeFailed(root, error);
+      });
       await writeFileAtomic(stickyFile, `${profile.name}\n`, { mode: 0o600 });
       return profile;
     },
@@ -113,9 +119,9 @@ function isProfileName(name: string): boolean {
   }
 }
 
-async function isDirectory(path: string): Promise<boolean> {
+async function isDirectory(path: string, look: typeof stat): Promise<boolean> {
   try {
-    return (await lstat(path)).isDirectory();
+    return (await look(path)).isDirectory();
   } catch (error) {
     if (["ENOENT", "ENOTDIR"].includes(systemCode(error) ?? "")) return false;
     throw new HoldfastError("state-unreadable", `cannot look at ${path}: ${describeError(error)}`, { facts: { path }, cause: error });
@@ -132,7 +138,8 @@ async function directoryNames(path: string): Promise<string[]> {
 }
 
 async function copyIfThere(from: string, to: string): Promise<void> {
-  await cp(from, to).catch((error: unknown) => {
+  // A link is followed: two profiles that share a file would change each other's settings.
+  await cp(from, to, { dereference: true }).catch((error: unknown) => {
     if (systemCode(error) !== "ENOENT") throw error;
   });
 }

@@ -1,15 +1,17 @@
 /** @module The command line under test, in a home that goes away: in this process with captured streams, or as a process of its own. */
 import { type ChildProcess, spawn } from "node:child_process";
-import { once } from "node:events";
+import { EventEmitter, once } from "node:events";
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import { Readable, Writable } from "node:stream";
 import { createTerminal } from "../../src/cli/render.ts";
 import { runCli } from "../../src/cli/run-cli.ts";
-import { createTranscript } from "./collect.ts";
 import { temporaryDirectory } from "./temporary-directory.ts";
 
 export const PROGRAM = join(import.meta.dirname, "../../src/cli/main.ts");
+
+// Half of the time that the program takes to start from its sources is spent on compiling them.
+const COMPILE_CACHE = join(import.meta.dirname, "../../node_modules/.cache/holdfast-compile");
 
 export interface CliResult {
   readonly status: number | null;
@@ -26,7 +28,7 @@ export interface RunOptions {
 
 export interface RunningCli {
   readonly child: ChildProcess;
-  /** Resolves with all that was printed so far, as soon as it holds `text`. */
+  /** Resolves with all that was printed so far, first to standard output and then to standard error, as soon as it holds `text`. */
   untilPrinted(text: string): Promise<string>;
   readonly ended: Promise<CliResult & { readonly bytes: Buffer }>;
 }
@@ -42,7 +44,7 @@ export interface TestCli extends AsyncDisposable {
   /** What the verb prints with --json; it must succeed. */
   json<T = unknown>(args: readonly string[], options?: RunOptions): Promise<T>;
   /** As a process of its own. */
-  start(args: readonly string[], options?: RunOptions & { program?: readonly string[]; uid?: number }): RunningCli;
+  start(args: readonly string[], options?: RunOptions & { program?: readonly string[] }): RunningCli;
   runProcess(args: readonly string[], options?: Parameters<TestCli["start"]>[1]): RunningCli["ended"];
 }
 
@@ -68,25 +70,37 @@ export async function createTestCli(): Promise<TestCli> {
     return { status, stdout: stdout.text(), stderr: stderr.text() };
   };
 
-  const start: TestCli["start"] = (args, { env: more = {}, cwd = directory, input, program, uid } = {}) => {
+  const start: TestCli["start"] = (args, { env: more = {}, cwd = directory, input, program } = {}) => {
     const [command = "", ...before] = program ?? [process.execPath, PROGRAM];
-    const environment = Object.entries({ ...env, ...more }).filter((entry): entry is [string, string] => entry[1] !== undefined);
-    const child = spawn(command, [...before, ...args], {
-      cwd,
-      env: Object.fromEntries(environment),
-      ...(uid !== undefined && { uid, gid: uid }),
+    const environment = Object.entries({ ...env, NODE_COMPILE_CACHE: COMPILE_CACHE, ...more }).filter(
+      (entry): entry is [string, string] => entry[1] !== undefined,
+    );
+    const child = spawn(command, [...before, ...args], { cwd, env: Object.fromEntries(environment) });
+    const news = new EventEmitter();
+    const tell = () => void news.emit("news");
+    const [stdout, stderr] = [collector(tell), collector(tell)];
+    let over = false;
+    child.once("close", () => {
+      over = true;
+      tell();
     });
-    const transcript = createTranscript();
-    child.stdout.on("data", (chunk: Buffer) => transcript.add(chunk, "stdout"));
-    child.stderr.on("data", (chunk: Buffer) => transcript.add(chunk, "stderr"));
+    child.stdout.pipe(stdout.stream);
+    child.stderr.pipe(stderr.stream);
     // A program that does not read its input closes the pipe.
     child.stdin.on("error", () => {});
     if (input !== undefined) child.stdin.end(input);
     const ended = once(child, "close").then(([status]) => {
-      const bytes = transcript.bytes("stdout");
-      return { status: status as number | null, stdout: bytes.toString(), stderr: transcript.bytes("stderr").toString(), bytes };
+      return { status: status as number | null, stdout: stdout.text(), stderr: stderr.text(), bytes: stdout.bytes() };
     });
-    return { child, untilPrinted: (text) => transcript.until(text), ended };
+    const untilPrinted = async (text: string) => {
+      for (;;) {
+        const printed = stdout.text() + stderr.text();
+        if (printed.includes(text)) return printed;
+        if (over) throw new Error(`ended without printing ${text}: ${printed}`);
+        await once(news, "news");
+      }
+    };
+    return { child, untilPrinted, ended };
   };
 
   return {
@@ -106,13 +120,15 @@ export async function createTestCli(): Promise<TestCli> {
 }
 
 /** A stream that keeps what is written to it. */
-export function collector(): { stream: Writable; text(): string } {
+export function collector(onWrite = () => {}): { stream: Writable; bytes(): Buffer; text(): string } {
   const chunks: Buffer[] = [];
   const stream = new Writable({
     write(chunk: Buffer, _encoding, callback) {
       chunks.push(Buffer.from(chunk));
+      onWrite();
       callback();
     },
   });
-  return { stream, text: () => Buffer.concat(chunks).toString() };
+  const bytes = () => Buffer.concat(chunks);
+  return { stream, bytes, text: () => bytes().toString() };
 }

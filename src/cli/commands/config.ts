@@ -6,11 +6,19 @@ import { configPath } from "../../app/operations/config-path.ts";
 import { configSet } from "../../app/operations/config-set.ts";
 import { configUnset } from "../../app/operations/config-unset.ts";
 import { editConfig } from "../edit-config.ts";
-import { addGlobalFlags, addJsonFlag } from "../flags.ts";
-import { addHelpNotes, type RegisterVerb } from "../verb.ts";
+import { addHelpNotes, addSubverb, type RegisterVerb } from "../verb.ts";
 
-export const register: RegisterVerb = (command, runner) => {
-  const get = addJsonFlag(addGlobalFlags(command.command("get").description("print a value")))
+export const register: RegisterVerb = (command, { runner }) => {
+  addHelpNotes(command.usage("[options] <verb>"), {
+    examples: [
+      ["holdfast config list", "every key, its value and where that comes from"],
+      ["holdfast config set terminal.timeout 600", "in the profile's config.yaml"],
+      ["TERMINAL_TIMEOUT=600 holdfast exec -- make", "by variable, for one call"],
+      ["holdfast -c terminal.timeout=600 exec -- make", "by flag, for one call"],
+    ],
+  });
+
+  const get = addSubverb(command, "get", "print a value")
     .argument("<key>", "for example terminal.timeout")
     .action((key: string) =>
       runner.run(get, async ({ app, terminal, flags }) => {
@@ -21,7 +29,7 @@ export const register: RegisterVerb = (command, runner) => {
     );
   addHelpNotes(get, { examples: [["holdfast config get terminal.backend", "the value that counts now"]] });
 
-  const set = addJsonFlag(addGlobalFlags(command.command("set").description("set a key in the profile's config.yaml")))
+  const set = addSubverb(command, "set", "set a key in the profile's config.yaml")
     .argument("<key>", "for example terminal.timeout")
     .argument("<value>", "lists and maps as JSON")
     .action((key: string, value: string) =>
@@ -29,6 +37,7 @@ export const register: RegisterVerb = (command, runner) => {
         const result = await configSet.run(app, { key, value });
         if (flags.json) return terminal.json(result);
         terminal.note(result.changed ? `${key} is set in ${result.file}` : `${result.file} already says so`);
+        if (result.hiddenBy !== null) terminal.warn(`it has no effect here, because ${result.hiddenBy} decides`);
       }),
     );
   addHelpNotes(set, {
@@ -38,7 +47,7 @@ export const register: RegisterVerb = (command, runner) => {
     ],
   });
 
-  const unset = addJsonFlag(addGlobalFlags(command.command("unset").description("take a key out of the profile's config.yaml")))
+  const unset = addSubverb(command, "unset", "take a key out of the profile's config.yaml")
     .argument("<key>", "for example terminal.timeout")
     .action((key: string) =>
       runner.run(unset, async ({ app, terminal, flags }) => {
@@ -49,7 +58,8 @@ export const register: RegisterVerb = (command, runner) => {
     );
   addHelpNotes(unset, { examples: [["holdfast config unset terminal.timeout", "back to the next source, or the default"]] });
 
-  const list = addJsonFlag(addGlobalFlags(command.command("list").alias("ls").description("list every key")))
+  const list = addSubverb(command, "list", "list every key")
+    .alias("ls")
     .option("--changed", "only those that are not at their default")
     .action(() =>
       runner.run(list, async ({ app, terminal, flags }) => {
@@ -63,22 +73,23 @@ export const register: RegisterVerb = (command, runner) => {
     );
   addHelpNotes(list, { examples: [["holdfast config list --changed", "what differs from the defaults, and where"]] });
 
-  const explain = addJsonFlag(addGlobalFlags(command.command("explain").description("show where a value comes from")))
+  const explain = addSubverb(command, "explain", "show where a value comes from")
     .argument("<key>", "for example terminal.timeout")
     .action((key: string) =>
       runner.run(explain, async ({ app, terminal, flags }) => {
         const entry = await configExplain.run(app, { key });
         if (flags.json) return terminal.json(entry);
-        terminal.line(`${entry.key} = ${shown(entry.value)}`);
-        terminal.line(`from: ${entry.source}`);
-        for (const { value, source } of entry.shadowed) terminal.line(`hides: ${shown(value)} (${source})`);
-        terminal.line(`meaning: ${entry.help}`);
-        terminal.line(`variable: ${entry.variable}`);
+        terminal.fact("key", entry.key);
+        terminal.fact("value", shown(entry.value));
+        terminal.fact("from", entry.source);
+        for (const { value, source } of entry.shadowed) terminal.fact("hides", `${shown(value)} (${source})`);
+        terminal.fact("meaning", entry.help);
+        terminal.fact("variable", entry.variable);
       }),
     );
   addHelpNotes(explain, { examples: [["holdfast config explain terminal.timeout", "the source, and what it hides"]] });
 
-  const path = addJsonFlag(addGlobalFlags(command.command("path").description("print where config.yaml is"))).action(() =>
+  const path = addSubverb(command, "path", "print where config.yaml is").action(() =>
     runner.run(path, async ({ app, terminal, flags }) => {
       const files = await configPath.run(app, {});
       if (flags.json) return terminal.json(files);
@@ -87,9 +98,9 @@ export const register: RegisterVerb = (command, runner) => {
   );
   addHelpNotes(path, { examples: [["holdfast config path --json", "also the path of .env"]] });
 
-  const edit = addGlobalFlags(
-    command.command("edit").description("edit config.yaml in your editor; it is checked before it counts"),
-  ).action(() => runner.run(edit, ({ app, terminal }) => editConfig(app, terminal)));
+  const edit = addSubverb(command, "edit", "edit config.yaml in your editor; it is checked before it counts", { json: false }).action(() =>
+    runner.run(edit, ({ app, terminal }) => editConfig(app, terminal)),
+  );
   addHelpNotes(edit, { examples: [["EDITOR=nano holdfast config edit", "uses VISUAL, then EDITOR, then vi"]] });
 };
 

@@ -3,7 +3,7 @@ import { doctor } from "../../app/operations/doctor.ts";
 import { addJsonFlag } from "../flags.ts";
 import { addHelpNotes, type RegisterVerb } from "../verb.ts";
 
-export const register: RegisterVerb = (command, runner) => {
+export const register: RegisterVerb = (command, { runner }) => {
   addJsonFlag(command).action(() =>
     runner.run(command, async ({ app, terminal, flags }) => {
       const report = await doctor.run(app, {});
@@ -11,7 +11,7 @@ export const register: RegisterVerb = (command, runner) => {
       else {
         const rows = report.backends.map(({ name, configured, status, detail }) => [configured ? "*" : "", name, status, detail]);
         terminal.table(["", "BACKEND", "STATUS", "DETAIL"], rows);
-        for (const { name, fix } of report.backends) if (fix !== null) terminal.line(`${name}: ${fix}`);
+        for (const { name, fix } of report.backends) if (fix !== null) terminal.fact(`fix for ${name}`, fix);
       }
       return report.healthy ? 0 : 1;
     }),

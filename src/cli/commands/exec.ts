@@ -1,14 +1,16 @@
 /** @module holdfast exec: one command in a session, with its output as it comes and its status as ours. */
+import { Option } from "commander";
 import { runInSandbox } from "../../app/operations/call-run.ts";
 import { HoldfastError } from "../../base/errors.ts";
 import { DEFAULT_SESSION, DEFAULT_TASK } from "../../base/names.ts";
 import type { CallOptions, CallResult } from "../../sandbox/call.ts";
-import { addJsonFlag } from "../flags.ts";
-import { onInterrupt } from "../interrupt.ts";
+import { addJsonFlag, repeatable } from "../flags.ts";
+import { type Interrupt, onInterrupt } from "../interrupt.ts";
 import type { Terminal } from "../render.ts";
 import { addHelpNotes, type RegisterVerb, type VerbInvocation } from "../verb.ts";
 
-const EXIT_READER_GONE = 141;
+/** Longer than a command may take to end when asked to. */
+const READER_LIMIT_MS = 3_000;
 
 interface ExecFlags {
   task: string;
@@ -20,14 +22,19 @@ interface ExecFlags {
   json?: boolean;
 }
 
-export const register: RegisterVerb = (command, runner) => {
+export const register: RegisterVerb = (command, { runner }) => {
   addJsonFlag(command)
+    .usage("[options] [--] <command...>")
     .argument("<command...>", "one argument is shell text, several are run as they are")
     .option("-t, --task <name>", "the task whose sandbox to use", DEFAULT_TASK)
     .option("-s, --session <name>", "the shell state to use", DEFAULT_SESSION)
     .option("--timeout <seconds>", "end the command after this long (default: terminal.timeout)", parseSeconds)
     .option("--cwd <directory>", "run in this directory, for this call only")
-    .option("-e, --env <name[=value]>", "set a variable for this call only; without a value, take the caller's; may be repeated", collect)
+    .addOption(
+      repeatable(
+        new Option("-e, --env <name[=value]>", "set a variable for this call only; without a value, take the caller's; may be repeated"),
+      ),
+    )
     .option("--stdin", "let the command read what is piped into holdfast")
     .passThroughOptions()
     .action((words: string[]) => runner.run(command, (invocation) => exec(words, invocation)));
@@ -43,7 +50,8 @@ export const register: RegisterVerb = (command, runner) => {
       ["0…", "the status of the command"],
       ["124", "the command was ended by the timeout"],
       ["125", "Holdfast itself failed; the message says why"],
-      ["130", "interrupted (Ctrl-C)"],
+      ["130", "interrupted (Ctrl-C); 143 and 129 after SIGTERM and SIGHUP"],
+      ["141", "whoever read the output went away"],
     ],
   });
 };
@@ -51,22 +59,38 @@ export const register: RegisterVerb = (command, runner) => {
 async function exec(words: string[], { app, terminal, flags }: VerbInvocation): Promise<number> {
   const { task, session, timeout, cwd, env, stdin, json } = flags as unknown as ExecFlags;
   const abort = new AbortController();
-  terminal.onReaderGone(() => abort.abort());
-  using interrupt = onInterrupt(() => abort.abort());
+  terminal.onOutputLoss(() => abort.abort());
+  using interrupt = onInterrupt({
+    first() {
+      abort.abort();
+      app.clock.after(READER_LIMIT_MS, terminal.abandonOutput, { background: true });
+    },
+    second() {
+      terminal.abandonOutput();
+      terminal.note("the command is being ended; once more leaves it as it is");
+    },
+  });
   const options: CallOptions = {
     session,
     signal: abort.signal,
     ...(timeout === undefined ? {} : { timeoutMs: timeout * 1000 }),
     ...(cwd === undefined ? {} : { cwd }),
     ...(env === undefined ? {} : { env: variables(env, app.environment) }),
-    ...(stdin ? { stdin: process.stdin } : {}),
-    ...(json ? {} : { onOutput: (chunk, stream) => terminal.bytes(chunk, stream) }),
+    ...(stdin ? { stdin: terminal.input } : {}),
+    ...(json ? {} : { onOutput: terminal.bytes }),
   };
-  const result = await runInSandbox(app, task, { command: words.length === 1 ? (words[0] as string) : words, ...options });
+  const command = words.length === 1 ? (words[0] as string) : words;
+  const result = await runInSandbox(app, task, { command, ...options }).catch((error: unknown) => endedEarly(error, interrupt));
+  if (typeof result === "number") return result;
   if (json) terminal.json({ profile: app.profile.name, task, ...result });
   else tellAside(result, terminal);
-  if (terminal.readerGone) return EXIT_READER_GONE;
   return interrupt.exitStatus ?? result.exitCode;
+}
+
+/** A signal that comes before the command has begun is not a failure of ours. */
+function endedEarly(error: unknown, { exitStatus }: Interrupt): number {
+  if (exitStatus !== undefined && HoldfastError.isInstance(error) && error.code === "aborted") return exitStatus;
+  throw error;
 }
 
 /** What happened beside the command's own output; nothing of it may get lost in a pipe, so it goes to standard error. */
@@ -88,10 +112,6 @@ function variables(settings: readonly string[], environment: VerbInvocation["app
     });
   });
   return Object.fromEntries(entries);
-}
-
-function collect(text: string, before: string[] | undefined): string[] {
-  return [...(before ?? []), text];
 }
 
 function parseSeconds(text: string): number {

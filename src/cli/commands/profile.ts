@@ -3,23 +3,32 @@ import { profileCreate } from "../../app/operations/profile-create.ts";
 import { profileList } from "../../app/operations/profile-list.ts";
 import { profileShow } from "../../app/operations/profile-show.ts";
 import { profileUse } from "../../app/operations/profile-use.ts";
-import { addGlobalFlags, addJsonFlag } from "../flags.ts";
-import { addHelpNotes, type RegisterVerb } from "../verb.ts";
+import { addHelpNotes, addSubverb, type RegisterVerb } from "../verb.ts";
 
-export const register: RegisterVerb = (command, runner) => {
-  const list = addJsonFlag(addGlobalFlags(command.command("list").alias("ls").description("list the profiles"))).action(() =>
-    runner.run(list, async ({ app, terminal, flags }) => {
-      const profiles = await profileList.run(app, {});
-      if (flags.json) return terminal.json(profiles);
-      terminal.table(
-        ["", "PROFILE", "HOME"],
-        profiles.map(({ name, home, active }) => [active ? "*" : "", name, home]),
-      );
-    }),
-  );
+export const register: RegisterVerb = (command, { runner }) => {
+  addHelpNotes(command.usage("[options] <verb>"), {
+    examples: [
+      ["holdfast profile create reviewer", "a home of its own, with its own settings, secrets and sandboxes"],
+      ["holdfast exec -p reviewer -- pwd", "be that profile for one call"],
+      ["holdfast profile use reviewer", "be it from now on"],
+    ],
+  });
+
+  const list = addSubverb(command, "list", "list the profiles")
+    .alias("ls")
+    .action(() =>
+      runner.run(list, async ({ app, terminal, flags }) => {
+        const profiles = await profileList.run(app, {});
+        if (flags.json) return terminal.json(profiles);
+        terminal.table(
+          ["", "PROFILE", "HOME"],
+          profiles.map(({ name, home, active }) => [active ? "*" : "", name, home]),
+        );
+      }),
+    );
   addHelpNotes(list, { examples: [["holdfast profile list", "the one with a * counts now"]] });
 
-  const create = addJsonFlag(addGlobalFlags(command.command("create").description("make a profile")))
+  const create = addSubverb(command, "create", "make a profile")
     .argument("<name>", "a-z, 0-9, _ and -, at most 64")
     .option("--clone-from <profile>", "take over the settings of another one (no secrets, no sandboxes)")
     .action((name: string) =>
@@ -34,22 +43,22 @@ export const register: RegisterVerb = (command, runner) => {
     examples: [["holdfast profile create reviewer --clone-from default", "same settings, own secrets and sandboxes"]],
   });
 
-  const show = addJsonFlag(addGlobalFlags(command.command("show").description("show a profile")))
-    .argument("[name]", "its name; without it, the one that counts now")
+  const show = addSubverb(command, "show", "show a profile")
+    .argument("[profile]", "its name; without it, the one that counts now")
     .action((name: string | undefined) =>
       runner.run(show, async ({ app, terminal, flags }) => {
         const profile = await profileShow.run(app, name === undefined ? {} : { name });
         if (flags.json) return terminal.json(profile);
-        terminal.line(`profile: ${profile.name}${profile.active ? ` (active, by ${profile.chosenBy})` : ""}`);
-        terminal.line(`home: ${profile.home}`);
-        terminal.line(`configured: ${profile.configured.join(", ") || "nothing, all defaults"}`);
-        terminal.line(`sandboxes: ${profile.sandboxes.join(", ") || "none"}`);
+        terminal.fact("profile", `${profile.name}${profile.active ? ` (active, by ${profile.chosenBy})` : ""}`);
+        terminal.fact("home", profile.home);
+        terminal.fact("configured", profile.configured.join(", ") || "nothing, all defaults");
+        terminal.fact("sandboxes", profile.sandboxes.join(", ") || "none");
       }),
     );
   addHelpNotes(show, { examples: [["holdfast profile show reviewer", "home, changed settings, sandboxes"]] });
 
-  const use = addJsonFlag(addGlobalFlags(command.command("use").description("choose the profile that counts from now on")))
-    .argument("<name>", "its name")
+  const use = addSubverb(command, "use", "choose the profile that counts from now on")
+    .argument("<profile>", "its name")
     .action((name: string) =>
       runner.run(use, async ({ app, terminal, flags }) => {
         const chosen = await profileUse.run(app, { name });

@@ -5,12 +5,20 @@ import { sandboxRemove } from "../../app/operations/sandbox-remove.ts";
 import { sandboxReset } from "../../app/operations/sandbox-reset.ts";
 import { HoldfastError } from "../../base/errors.ts";
 import { DEFAULT_TASK } from "../../base/names.ts";
-import { addGlobalFlags, addJsonFlag } from "../flags.ts";
 import type { Terminal } from "../render.ts";
-import { addHelpNotes, type RegisterVerb } from "../verb.ts";
+import { addHelpNotes, addSubverb, type RegisterVerb } from "../verb.ts";
 
-export const register: RegisterVerb = (command, runner) => {
-  const list = addJsonFlag(addGlobalFlags(command.command("ls").alias("list").description("list sandboxes")))
+export const register: RegisterVerb = (command, { runner }) => {
+  addHelpNotes(command.usage("[options] <verb>"), {
+    examples: [
+      ["holdfast sandbox ls", "what exists"],
+      ["holdfast sandbox inspect", "what is in the sandbox of task default"],
+      ["holdfast sandbox rm build", "remove the one of task build"],
+    ],
+  });
+
+  const list = addSubverb(command, "ls", "list sandboxes")
+    .alias("list")
     .option("-a, --all", "those of all profiles")
     .action(() =>
       runner.run(list, async ({ app, terminal, flags }) => {
@@ -22,26 +30,24 @@ export const register: RegisterVerb = (command, runner) => {
     );
   addHelpNotes(list, { examples: [["holdfast sandbox ls --all", "every sandbox of this installation"]] });
 
-  const inspect = addJsonFlag(addGlobalFlags(command.command("inspect").description("show one sandbox")))
+  const inspect = addSubverb(command, "inspect", "show one sandbox")
     .argument("[task]", "the task it belongs to", DEFAULT_TASK)
     .action((task: string) =>
       runner.run(inspect, async ({ app, terminal, flags }) => {
         const found = await sandboxInspect.run(app, { task });
         if (flags.json) return terminal.json(found);
         const { sessions, processes, drifted, ...facts } = found;
-        for (const [name, value] of Object.entries(facts)) terminal.line(`${name}: ${value}`);
-        terminal.line(`configuration: ${drifted ? "changed since it was made" : "as it was made"}`);
-        terminal.line(`sessions: ${sessions.map(({ name, cwd }) => `${name} in ${cwd}`).join(", ") || "none"}`);
-        terminal.line(
-          `processes: ${processes === null ? "unknown" : processes.map(({ pid, command: name }) => `${name} (${pid})`).join(", ") || "none"}`,
-        );
+        for (const [name, value] of Object.entries(facts)) terminal.fact(name, value);
+        terminal.fact("configuration", drifted ? "changed since it was made" : "as it was made");
+        terminal.fact("sessions", sessions.map(({ name, cwd }) => `${name} in ${cwd}`).join(", ") || "none");
+        const running = processes?.map(({ pid, command: name }) => `${name} (${pid})`).join(", ");
+        terminal.fact("processes", running === undefined ? "unknown" : running || "none");
       }),
     );
   addHelpNotes(inspect, { examples: [["holdfast sandbox inspect build", "sessions, running processes, fingerprint"]] });
 
-  const remove = addJsonFlag(
-    addGlobalFlags(command.command("rm").alias("remove").description("remove a sandbox: its processes, sessions and files")),
-  )
+  const remove = addSubverb(command, "rm", "remove a sandbox: its processes, sessions and files")
+    .alias("remove")
     .argument("<task>", "the task it belongs to")
     .option("-f, --force", "also when something still runs in it")
     .action((task: string) =>
@@ -53,7 +59,7 @@ export const register: RegisterVerb = (command, runner) => {
     );
   addHelpNotes(remove, { examples: [["holdfast sandbox rm build", "asks first when something still runs in it"]] });
 
-  const reset = addJsonFlag(addGlobalFlags(command.command("reset").description("remove a sandbox and make a fresh one")))
+  const reset = addSubverb(command, "reset", "remove a sandbox and make a fresh one")
     .argument("<task>", "the task it belongs to")
     .option("-f, --force", "also when something still runs in it")
     .action((task: string) =>

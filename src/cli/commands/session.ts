@@ -2,11 +2,18 @@
 import { sessionList } from "../../app/operations/session-list.ts";
 import { sessionRemove } from "../../app/operations/session-remove.ts";
 import { DEFAULT_TASK } from "../../base/names.ts";
-import { addGlobalFlags, addJsonFlag } from "../flags.ts";
-import { addHelpNotes, type RegisterVerb } from "../verb.ts";
+import { addHelpNotes, addSubverb, type RegisterVerb } from "../verb.ts";
 
-export const register: RegisterVerb = (command, runner) => {
-  const list = addJsonFlag(addGlobalFlags(command.command("ls").alias("list").description("list the sessions in a sandbox")))
+export const register: RegisterVerb = (command, { runner }) => {
+  addHelpNotes(command.usage("[options] <verb>"), {
+    examples: [
+      ["holdfast session ls", "what is open in the sandbox of task default"],
+      ["holdfast session rm review", "forget one; the sandbox and its files stay"],
+    ],
+  });
+
+  const list = addSubverb(command, "ls", "list the sessions in a sandbox")
+    .alias("list")
     .option("-t, --task <name>", "the task whose sandbox to look at", DEFAULT_TASK)
     .action(() =>
       runner.run(list, async ({ app, terminal, flags }) => {
@@ -20,9 +27,8 @@ export const register: RegisterVerb = (command, runner) => {
     );
   addHelpNotes(list, { examples: [["holdfast session ls --task build", "the sessions of the task's sandbox"]] });
 
-  const remove = addJsonFlag(
-    addGlobalFlags(command.command("rm").alias("remove").description("forget a session; the next call in it begins afresh")),
-  )
+  const remove = addSubverb(command, "rm", "forget a session; the next call in it begins afresh")
+    .alias("remove")
     .argument("<session>", "its name")
     .option("-t, --task <name>", "the task whose sandbox it is in", DEFAULT_TASK)
     .action((session: string) =>

@@ -1,0 +1,77 @@
+/** @module Values that flags and arguments can take. The name of a flag or argument says what it takes. */
+import type { App } from "../../app/create-app.ts";
+import { profileList } from "../../app/operations/profile-list.ts";
+import { sandboxList } from "../../app/operations/sandbox-list.ts";
+import { sessionList } from "../../app/operations/session-list.ts";
+import { DEFAULT_PROFILE, DEFAULT_TASK } from "../../base/names.ts";
+import { CONFIG_KEYS, lookUpKey } from "../../config/schema.ts";
+import { type Line, lastValue } from "../line.ts";
+
+export interface Candidate {
+  readonly value: string;
+  readonly description: string;
+}
+
+export interface ValueContext {
+  readonly line: Line;
+  /** What is typed of the value so far. */
+  readonly current: string;
+  /** The app of a profile; without a name, of the one that counts. */
+  app(profile: string | undefined): Promise<App>;
+}
+
+type Source = (context: ValueContext) => Promise<Candidate[]> | Candidate[];
+
+/** None for a name that is not known here, or has nothing to offer. */
+export async function candidatesFor(name: string, context: ValueContext): Promise<Candidate[]> {
+  return Object.hasOwn(SOURCES, name) ? ((await SOURCES[name]?.(context)) ?? []) : [];
+}
+
+const SOURCES: Readonly<Record<string, Source>> = {
+  profile: profiles,
+  "clone-from": profiles,
+  task: tasks,
+  session: sessions,
+  key: () => CONFIG_KEYS.map(({ key, help }) => ({ value: key, description: help })),
+  value: ({ line }) => valuesOfKey(line.operands[0] ?? ""),
+  config: settings,
+};
+
+async function profiles({ app }: ValueContext): Promise<Candidate[]> {
+  // Of `default`, which always exists: the profile that counts may be the very thing that is being put right.
+  const found = await profileList.run(await app(DEFAULT_PROFILE), {});
+  return found.map(({ name, home }) => ({ value: name, description: home }));
+}
+
+async function tasks({ line, app }: ValueContext): Promise<Candidate[]> {
+  const opened = await app(lastValue(line, "--profile"));
+  // Looking for sandboxes would make the home.
+  if (!opened.profile.made) return [];
+  const found = await sandboxList.run(opened, { all: false });
+  return found.map(({ task, backend, state }) => ({ value: task, description: `${backend}, ${state}` }));
+}
+
+async function sessions({ line, app }: ValueContext): Promise<Candidate[]> {
+  const opened = await app(lastValue(line, "--profile"));
+  if (!opened.profile.made) return [];
+  try {
+    const found = await sessionList.run(opened, { task: lastValue(line, "--task") ?? DEFAULT_TASK });
+    return found.map(({ name, cwd }) => ({ value: name, description: cwd }));
+  } finally {
+    await opened.close();
+  }
+}
+
+/** First the key with its `=`, then the values of that key. */
+function settings({ current }: ValueContext): Candidate[] {
+  const equals = current.indexOf("=");
+  if (equals < 0) return CONFIG_KEYS.map(({ key, help }) => ({ value: `${key}=`, description: help }));
+  const key = current.slice(0, equals);
+  return valuesOfKey(key).map(({ value, description }) => ({ value: `${key}=${value}`, description }));
+}
+
+function valuesOfKey(name: string): Candidate[] {
+  const key = lookUpKey(name);
+  const values = key?.kind === "boolean" ? ["true", "false"] : (key?.option.choices ?? []);
+  return values.map((value) => ({ value, description: value === String(key?.default) ? "default" : "" }));
+}
