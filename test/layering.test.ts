@@ -9,7 +9,10 @@ const LAYERS: Record<string, Layer> = {
   sandbox: { from: ["base"] },
   lifecycle: { from: ["base", "sandbox"] },
   profiles: { from: ["base"] },
-  config: { from: ["base"], files: /^(sandbox|lifecycle|profiles)\/(.*\/)?options\.ts$|^sandbox\/(backends(\.gen)?|driver-options\.gen)\.ts$/ },
+  config: {
+    from: ["base"],
+    files: /^(sandbox|lifecycle|profiles)\/(.*\/)?options\.ts$|^sandbox\/(backends(\.gen)?|driver-options\.gen)\.ts$/,
+  },
   app: { from: ["base", "sandbox", "lifecycle", "profiles", "config"] },
   cli: { from: ["base", "config", "app"], typesFrom: ["sandbox", "lifecycle", "profiles"] },
   "index.ts": { from: ["app"], files: /^base\/errors\.ts$/, typesFrom: ["base", "sandbox", "lifecycle", "profiles", "config"] },

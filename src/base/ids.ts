@@ -19,6 +19,6 @@ export function randomId(bytes = 16): string {
 /** The first `length` hexadecimal digits of the SHA-256 of `text`. */
 export function digest(text: string, length = 64): string {
   // Loaded when it is first needed, for the same reason.
-  const { createHash } = process.getBuiltinModule("node:crypto");
-  return createHash("sha256").update(text).digest("hex").slice(0, length);
+  const crypto = process.getBuiltinModule("node:crypto");
+  return crypto.createHash("sha256").update(text).digest("hex").slice(0, length);
 }

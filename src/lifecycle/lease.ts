@@ -89,7 +89,7 @@ export function createLease(first: Entry, { owner, spec, registry, teardown, cap
       return await tryOnce(request);
     } catch (error) {
       if (!isLoss(error) || !certainlyDidNotRun(error) || !request.mayRepeat()) throw error;
-      log.warn("the sandbox is gone; a new one takes its place", { task: owner.task, ...error.facts });
+      log.info("the sandbox is gone; a new one takes its place", { task: owner.task, ...error.facts });
       return await tryOnce(request);
     }
   };

@@ -31,6 +31,11 @@ export interface CallOptions {
    * @default false
    */
   readonly merge?: boolean;
+  /**
+   * False: no file with the whole output is kept when that is too long for the result. For callers who have it from `onOutput` anyway.
+   * @default true
+   */
+  readonly overflowFile?: boolean;
   /** Sees every byte as it comes, without limit. A returned promise holds the command back. */
   readonly onOutput?: (chunk: Uint8Array, stream: OutputStream) => void | Promise<void>;
   /** Ends the call like Ctrl-C: the tree dies, the result says `interrupted`. */

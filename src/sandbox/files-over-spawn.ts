@@ -37,7 +37,7 @@ export function createFilesOverSpawn(connection: Pick<Connection, "spawn">): Fil
       const script = `cd -- "$1" 2>/dev/null || exit ${ABSENT}
 for name in * .*; do
   case $name in . | ..) continue ;; esac
-  if [ -e "$name" ] || [ -L "$name" ]; then stat -c '%F/%Y/%n' -- "$name" | tr '\\n' '\\0'; fi
+  if [ -e "$name" ] || [ -L "$name" ]; then printf '%s/%s\\0' "$(stat -c %F/%Y -- "$name")" "$name"; fi
 done`;
       const { exitCode, output, message } = await run(script, path);
       if (exitCode === ABSENT) return [];

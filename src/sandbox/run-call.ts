@@ -1,15 +1,16 @@
 /** @module Running one call: session, timeout, interrupt, input, output, and an honest result. */
 import { Readable } from "node:stream";
-import { pipeline } from "node:stream/promises";
 import { throwIfAborted, untilAborted } from "../base/abort.ts";
 import type { Clock } from "../base/clock.ts";
-import { HoldfastError, systemCode, wrapError } from "../base/errors.ts";
+import { HoldfastError } from "../base/errors.ts";
 import { DEFAULT_SESSION } from "../base/names.ts";
 import type { CallOptions, CallResult, Command } from "./call.ts";
 import { checkDirectory, checkTimeout, commandText, oneCallVariables } from "./call-input.ts";
 import type { Connection, ExitStatus, FileAccess, OutputStream, SandboxProcess } from "./driver.ts";
+import { feed } from "./feed.ts";
 import { createOutputRecorder, type OutputLimits, type OutputRecorder, type RecordedOutput } from "./output/recorder.ts";
-import { callArgv, LONGEST_COMMAND_ARGUMENT, ONE_CALL_PREFIX, parseReport, type ShellReport } from "./session/script.ts";
+import { parseReport, type ShellReport } from "./session/report.ts";
+import { callArgv, LONGEST_COMMAND_ARGUMENT, ONE_CALL_PREFIX } from "./session/script.ts";
 import type { Sessions } from "./session/sessions.ts";
 
 const EXIT_TIMED_OUT = 124;
@@ -38,7 +39,7 @@ interface Request {
 
 /** What became of one shell. */
 interface Attempt {
-  readonly report: ShellReport | "silent" | "vanished";
+  readonly report: ShellReport | "silent";
   readonly status: ExitStatus;
   readonly ending: "own" | "timeout" | "interrupt";
   readonly output: RecordedOutput;
@@ -94,11 +95,8 @@ async function attemptCall(machinery: CallMachinery, { text, env, cwd, session, 
   throwIfAborted(options.signal, NOT_RUN);
   const { resultFile, commandFile } = sessions.callFiles();
   const inFile = Buffer.byteLength(text) > LONGEST_COMMAND_ARGUMENT;
-  const tidy = async () => {
-    await files.remove(resultFile);
-    if (inFile) await files.remove(commandFile);
-  };
-  const recorder = createOutputRecorder(limits, clock);
+  let started = false;
+  const recorder = createOutputRecorder(options.overflowFile === false ? { ...limits, spillBytes: 0 } : limits, clock);
   const sink = createSink(recorder, options.onOutput);
   try {
     if (inFile) await files.write(commandFile, Buffer.from(text));
@@ -112,19 +110,36 @@ async function attemptCall(machinery: CallMachinery, { text, env, cwd, session, 
         onOutput: sink.deliver,
       },
     );
+    started = true;
     const stop = AbortSignal.any([sink.failed, ...(options.signal ? [options.signal] : [])]);
     const { status, ending } = await untilEnd(process, { clock, timeoutMs, stdin: options.stdin, stop });
     sink.failed.throwIfAborted();
     const output = await recorder.finish();
-    const bytes = await files.read(resultFile);
-    await tidy();
-    return { report: bytes === null ? "vanished" : (parseReport(bytes) ?? "silent"), status, ending, output };
+    return { report: shellReport(await files.read(resultFile), ending), status, ending, output };
   } catch (error) {
     await recorder.abandon();
-    // Where the sandbox itself is gone this fails as well, and the first failure says more.
-    await tidy().catch(() => {});
-    throw error;
+    throw started ? lostMeanwhile(error, session) : error;
+  } finally {
+    // What cannot be removed now, because the sandbox is gone or its disk broken, goes when a session is made.
+    await Promise.allSettled((inFile ? [resultFile, commandFile] : [resultFile]).map((path) => files.remove(path)));
   }
+}
+
+function shellReport(bytes: Uint8Array | null, ending: Attempt["ending"]): Attempt["report"] {
+  const report = parseReport(bytes);
+  // A shell that was ended in its first moments had no time to say anything; whether the command began makes no difference then.
+  if (ending !== "own" && (report === null || report.kind === "damaged")) return { kind: "started" };
+  if (bytes === null) throw new HoldfastError("sandbox-lost", "there is no report of the command's shell");
+  return report ?? "silent";
+}
+
+/** Whatever found out that the sandbox is gone, and however sure it was that nothing ran: the command had been started by then. */
+function lostMeanwhile(error: unknown, session: string): unknown {
+  if (!HoldfastError.isInstance(error) || error.code !== "sandbox-lost") return error;
+  return new HoldfastError("sandbox-lost", "the sandbox was removed while the command ran", {
+    facts: { ...error.facts, session, mayHaveRun: true },
+    cause: error,
+  });
 }
 
 /** Hands every chunk to the recorder and to the caller. When the caller's own code fails, `failed` fires with that error. */
@@ -182,28 +197,6 @@ async function untilEnd(
   }
 }
 
-async function feed({ stdin, ended }: SandboxProcess, input: CallOptions["stdin"]): Promise<void> {
-  if (stdin === null || input === undefined) return;
-  if (!(input instanceof Readable)) {
-    stdin.end(input);
-    return;
-  }
-  const over = new AbortController();
-  const stop = () => over.abort();
-  ended.then(stop, stop);
-  let readerLeft = false;
-  stdin.once("close", () => {
-    readerLeft = !input.closed;
-  });
-  try {
-    await pipeline(input, stdin, { signal: over.signal });
-  } catch (error) {
-    // The command ended or closed its input before the stream did. A stream that closes before its end looks alike, but is a failure.
-    if (over.signal.aborted || systemCode(error) === "EPIPE" || readerLeft) return;
-    throw wrapError(error, "invalid-input", "the stream of input for the command failed");
-  }
-}
-
 function sessionWasGone({ report }: Attempt): boolean {
   return typeof report === "object" && report.kind === "no-session";
 }
@@ -214,11 +207,6 @@ function shellEnd(
   { request, status, output }: { request: Request; status: ExitStatus; output: RecordedOutput },
 ) {
   const { session, cwd } = request;
-  if (report === "vanished") {
-    throw new HoldfastError("sandbox-lost", "the sandbox was removed while the command ran", {
-      facts: { session, exitCode: status.exitCode, mayHaveRun: true },
-    });
-  }
   if (report === "silent") {
     const reason = output.stderr.trim().split("\n").at(-1) ?? "";
     throw new HoldfastError(
@@ -226,6 +214,11 @@ function shellEnd(
       `the shell of session ${session} could not write its state, so the command did not run: ${reason}`,
       { facts: { session } },
     );
+  }
+  if (report.kind === "damaged" && status.signal !== null) {
+    throw new HoldfastError("spawn-failed", `the shell of session ${session} was ended by ${status.signal} before the command ran`, {
+      facts: { session, signal: status.signal },
+    });
   }
   switch (report.kind) {
     case "ended":

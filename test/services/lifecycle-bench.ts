@@ -26,6 +26,8 @@ export interface Bench extends AsyncDisposable {
   /** The driver as the lifecycle sees it, and what it was asked to do: `create t1`, `connect t1`, `destroy t1`. */
   readonly driver: SandboxDriver;
   readonly asked: string[];
+  /** How often connections were opened and closed. */
+  readonly lines: { opened: number; closed: number };
   readonly logged: LogRecord[];
   /** A second driver object on the same sandboxes: another process, as far as the first can tell. */
   anotherDriver(): SandboxDriver;
@@ -49,7 +51,8 @@ export function openBench({
   const bare = () => createDriver({ sandboxDir: join(root, "sandboxes"), hostEnv, clock: systemClock, log });
   const first = bare();
   const asked: string[] = [];
-  const watched = watch(first, asked);
+  const lines = { opened: 0, closed: 0 };
+  const watched = watch(first, asked, lines);
   const driver = decorate ? decorate(watched) : watched;
   const limits = { keepChars: 50_000, spillBytes: 0, spillDirectory: root };
   const lifecycleOver = (over: SandboxDriver) =>
@@ -58,6 +61,7 @@ export function openBench({
     lifecycle: lifecycleOver(driver),
     driver,
     asked,
+    lines,
     logged,
     anotherDriver: bare,
     anotherLifecycle: () => lifecycleOver(driver),
@@ -76,16 +80,24 @@ export function createBench(options?: BenchOptions): Bench {
   return bench;
 }
 
-function watch(driver: SandboxDriver, asked: string[]): SandboxDriver {
+function watch(driver: SandboxDriver, asked: string[], lines: Bench["lines"]): SandboxDriver {
   return {
     ...driver,
     create(owner, ...rest) {
       asked.push(`create ${owner.task}`);
       return driver.create(owner, ...rest);
     },
-    connect(ref, ...rest) {
+    async connect(ref, ...rest) {
       asked.push(`connect ${ref.owner.task}`);
-      return driver.connect(ref, ...rest);
+      const connection = await driver.connect(ref, ...rest);
+      lines.opened++;
+      return {
+        ...connection,
+        [Symbol.asyncDispose]() {
+          lines.closed++;
+          return connection[Symbol.asyncDispose]();
+        },
+      };
     },
     destroy(ref, ...rest) {
       asked.push(`destroy ${ref.owner.task}`);

@@ -1,5 +1,5 @@
-import { mkdir, realpath, writeFile } from "node:fs/promises";
-import { join } from "node:path";
+import { mkdir, readdir, realpath, writeFile } from "node:fs/promises";
+import { basename, join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { createTestCli } from "../../../test/helpers/cli.ts";
 
@@ -22,6 +22,20 @@ describe("exec", () => {
     expect(await cli.run(["exec", "mkdir", "-p", "x/y"])).toMatchObject({ status: 0, stderr: "" });
     expect((await cli.run(["exec", "ls", "-d", "x/y"])).stdout).toBe("x/y\n");
     expect((await cli.run(["exec", "--", "echo", "--json", "-p", "nosuch", "--debug"])).stdout).toBe("--json -p nosuch --debug\n");
+  });
+
+  test("takes a command that begins with a dash", async () => {
+    await using cli = await createTestCli();
+    expect(await cli.run(["exec", "--", "--json"])).toMatchObject({ status: 127, stderr: "bash: line 1: --json: command not found\n" });
+  });
+
+  test("S34 keeps an overflow file only for a result that names it", async () => {
+    await using cli = await createTestCli();
+    const long = "head -c 60000 /dev/zero";
+    expect((await cli.run(["exec", "--", long])).stdout).toHaveLength(60_000);
+    await expect(readdir(join(cli.home, "output"))).rejects.toThrow("ENOENT");
+    const { outputFile } = JSON.parse((await cli.run(["exec", "--json", "--", long])).stdout);
+    expect(await readdir(join(cli.home, "output"))).toEqual([basename(outputFile)]);
   });
 
   test("finds directory, variables, functions and aliases again, per session and per task", async () => {

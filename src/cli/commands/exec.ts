@@ -77,7 +77,7 @@ async function exec(words: string[], { app, terminal, flags }: VerbInvocation): 
     ...(cwd === undefined ? {} : { cwd }),
     ...(env === undefined ? {} : { env: variables(env, app.environment) }),
     ...(stdin ? { stdin: terminal.input } : {}),
-    ...(json ? {} : { onOutput: terminal.bytes }),
+    ...(json ? {} : { onOutput: terminal.bytes, overflowFile: false }),
   };
   const command = words.length === 1 ? (words[0] as string) : words;
   const result = await runInSandbox(app, task, { command, ...options }).catch((error: unknown) => endedEarly(error, interrupt));

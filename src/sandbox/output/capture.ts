@@ -95,15 +95,14 @@ function isExact(text: string): boolean {
   return !text.includes("\ufffd");
 }
 
-/** How many bytes at the beginning of `buffer` make up `chars` characters. */
+/** How many bytes at the beginning of `buffer` make up `chars` characters: as many as do not make one more. */
 function bytesOf(buffer: Buffer, chars: number): number {
   let low = 0;
   let high = buffer.length;
   while (low < high) {
-    const middle = (low + high) >> 1;
-    const decoder = new TextDecoder("utf-8", { ignoreBOM: true });
-    if (decoder.decode(buffer.subarray(0, middle), { stream: true }).length < chars) low = middle + 1;
-    else high = middle;
+    const middle = (low + high + 1) >> 1;
+    if (buffer.toString("utf8", 0, middle).length > chars) high = middle - 1;
+    else low = middle;
   }
   return low;
 }

@@ -42,9 +42,10 @@ export function createSpill({ directory, threshold, limit, clock }: SpillOptions
     if (problem !== null) return;
     try {
       if (file === undefined) {
-        path = join(directory, `${new Date(clock.now()).toISOString().replaceAll(":", "")}-${randomId(4)}.log`);
+        const name = `${new Date(clock.now()).toISOString().replaceAll(":", "")}-${randomId(4)}.log`;
         await prune(directory, clock);
-        file = await open(path, "wx", 0o600);
+        file = await open(join(directory, name), "wx", 0o600);
+        path = join(directory, name);
       }
       const part = chunk.subarray(0, limit - written);
       await writeAll(file, part);

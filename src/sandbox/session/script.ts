@@ -1,4 +1,5 @@
 /** @module The bash text around every call: it restores a session, runs the command, and saves the session whatever way the command ends. */
+import { UNSAVED } from "./report.ts";
 
 /**
  * Variables that Holdfast itself sets on a process; they say which call it belongs to and must not outlive it in a session.
@@ -7,8 +8,6 @@
 export const CALL_VARIABLE = "HOLDFAST_CALL";
 export const SANDBOX_VARIABLE = "HOLDFAST_SANDBOX";
 export const ONE_CALL_PREFIX = "HOLDFAST_ENV_";
-
-const UNSAVED = "unsaved: ";
 
 // One argument of a Linux process may not be longer than 128 KiB; longer commands travel in a file.
 export const LONGEST_COMMAND_ARGUMENT = 100_000;
@@ -110,12 +109,11 @@ trap() {
 const END = `
 __holdfast_end() {
   builtin local saved cwd="\${__holdfast_home:-\${DIRSTACK[0]}}" trace=+x
-  if saved=$(
-    builtin exec 2>&1
+  if saved=$( {
     builtin umask 077
-    builtin eval "$__holdfast_restore"
+    builtin eval -- "$__holdfast_restore"
     { ${dump("$cwd")}; } >|"$__holdfast_state.$$" && PATH=/usr/bin:/bin:$PATH builtin exec -c mv -f -- "$__holdfast_state.$$" "$__holdfast_state"
-  ); then
+  } 2>&1 ); then
     saved=saved
   else
     saved="${UNSAVED}\${saved:-unknown reason}"
@@ -131,7 +129,7 @@ __holdfast_end() {
 }
 __holdfast_trap='{ __holdfast_status=$? __holdfast_flags=$-; unset -f builtin
 builtin export -n __holdfast_status __holdfast_flags; builtin set +axveu; builtin trap - DEBUG ERR RETURN; __holdfast_end; } >/dev/null 2>&1
-builtin eval "$__holdfast_own"'`;
+builtin eval -- "$__holdfast_own"'`;
 
 /** Last of all, because a variable may change how bash itself behaves. */
 const LAUNCH = `
@@ -173,7 +171,7 @@ export interface CallScript {
 
 /** Two evals on the first line, so that bash counts the lines of the command from 1 in its messages. */
 export function callArgv({ stateFile, resultFile, commandFile, command, cwd, oneCallNames }: CallScript): string[] {
-  const run = 'builtin eval "$1" && builtin eval "$__holdfast_command"';
+  const run = 'builtin eval -- "$1" && builtin eval -- "$__holdfast_command"';
   return [
     "bash",
     "--noprofile",
@@ -195,31 +193,4 @@ export function startArgv(options: { stateFile: string; resultFile: string; cwd:
   const { stateFile, resultFile, cwd, login } = options;
   const shell = login ? ["bash", "--login"] : ["bash", "--noprofile", "--norc"];
   return [...shell, "-c", 'eval "$1"', "bash", START_SCRIPT, stateFile, resultFile, cwd];
-}
-
-/** What the shell had to say about itself, from the result file. */
-export type ShellReport =
-  | { kind: "made" | "started" | "no-session" | "damaged" | "bad-cwd" }
-  | { kind: "read-only"; name: string }
-  | { kind: "ended"; cwd: string; recovered: { from: string; to: string } | null; unsaved: string | null };
-
-/** Null when the shell said nothing at all: it was never started or could not write. */
-export function parseReport(bytes: Uint8Array | null): ShellReport | null {
-  const [kind, cwd = "", from = "", to = "", saved = ""] = Buffer.from(bytes ?? [])
-    .toString("utf8")
-    .split("\0");
-  switch (kind) {
-    case "made":
-    case "started":
-    case "no-session":
-    case "damaged":
-    case "bad-cwd":
-      return { kind };
-    case "read-only":
-      return { kind, name: cwd };
-    case "ended":
-      return { kind, cwd, recovered: from ? { from, to } : null, unsaved: saved.startsWith(UNSAVED) ? saved.slice(UNSAVED.length) : null };
-    default:
-      return null;
-  }
 }

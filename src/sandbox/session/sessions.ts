@@ -5,8 +5,9 @@ import { HoldfastError } from "../../base/errors.ts";
 import { randomId } from "../../base/ids.ts";
 import { parseSessionName } from "../../base/names.ts";
 import type { Connection, FileAccess } from "../driver.ts";
+import { parseReport, type ShellReport } from "./report.ts";
 import { savedCwd } from "./saved-cwd.ts";
-import { parseReport, type ShellReport, startArgv } from "./script.ts";
+import { startArgv } from "./script.ts";
 
 // A profile script may do slow things, but one that waits for input must not hold up the first call for ever.
 const LOGIN_LIMIT_MS = 30_000;

@@ -1,10 +1,10 @@
 /** @module Sandboxes on the host itself: no isolation, but state that stays and processes that are accounted for. */
 import { mkdir, readdir, readFile, rename, rm, writeFile } from "node:fs/promises";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import * as z from "zod/mini";
 import { throwIfAborted } from "../../../base/abort.ts";
 import { describeError, HoldfastError, systemCode, wrapError } from "../../../base/errors.ts";
-import { digest, randomId } from "../../../base/ids.ts";
+import { randomId } from "../../../base/ids.ts";
 import { taskSegment } from "../../../base/names.ts";
 import type { Owner, SandboxDriver, SandboxRef } from "../../driver.ts";
 import type { DriverContext } from "../../driver-context.ts";
@@ -35,8 +35,7 @@ const Record = z.strictObject({
 export function createDriver({ sandboxDir, hostEnv, clock, log }: DriverContext): SandboxDriver {
   const root = join(sandboxDir, NAME);
   // Profiles and installs may be configured to share one root, so the task alone does not name a sandbox.
-  const directoryOf = ({ install, profile, task }: Owner) =>
-    join(root, `${taskSegment(task)}.${digest(JSON.stringify([install, profile]), 8)}`);
+  const directoryOf = ({ install, profile, task }: Owner) => join(root, ...[install, profile, task].map(taskSegment));
 
   const readRef = async (directory: string): Promise<SandboxRef | null> => {
     const path = join(directory, RECORD_FILE);
@@ -71,6 +70,7 @@ export function createDriver({ sandboxDir, hostEnv, clock, log }: DriverContext)
       try {
         throwIfAborted(signal, NOT_MADE);
         await mkdir(join(staging, "state"), { recursive: true, mode: 0o700 });
+        await mkdir(dirname(directory), { recursive: true, mode: 0o700 });
         await writeFile(join(staging, RECORD_FILE), `${JSON.stringify(record, null, 2)}\n`, { mode: 0o600 });
         for (let attempt = 1; ; attempt++) {
           throwIfAborted(signal, NOT_MADE);
@@ -87,7 +87,10 @@ export function createDriver({ sandboxDir, hostEnv, clock, log }: DriverContext)
           facts: { directory, systemCode: systemCode(error) },
         });
       } finally {
-        await rm(staging, { recursive: true, force: true });
+        await rm(staging, { recursive: true, force: true }).catch((error: unknown) => {
+          // ENOTDIR: a file is in the place of the root, so nothing was made and there is nothing to remove.
+          if (systemCode(error) !== "ENOTDIR") throw error;
+        });
       }
     },
 
@@ -106,14 +109,13 @@ export function createDriver({ sandboxDir, hostEnv, clock, log }: DriverContext)
     },
 
     async list(filter) {
-      const names = await readdir(root).catch((error: unknown) => {
-        if (systemCode(error) === "ENOENT") return [];
-        throw new HoldfastError("state-unreadable", `cannot list ${root}: ${describeError(error)}`, {
-          facts: { path: root },
-          cause: error,
-        });
-      });
-      const refs = await Promise.all(names.filter((name) => !name.startsWith(".")).map((name) => readRef(join(root, name))));
+      const installDir = join(root, taskSegment(filter.install));
+      const profileDirs = filter.profile === undefined ? await subfolders(installDir) : [join(installDir, taskSegment(filter.profile))];
+      const { task } = filter;
+      const directories = await Promise.all(
+        profileDirs.map(async (folder) => (task === undefined ? subfolders(folder) : [join(folder, taskSegment(task))])),
+      );
+      const refs = await Promise.all(directories.flat().map(readRef));
       return refs.filter((ref) => ref !== null).filter(({ owner }) => ownerMatches(owner, filter));
     },
 
@@ -134,6 +136,15 @@ export function createDriver({ sandboxDir, hostEnv, clock, log }: DriverContext)
       return findTree({ variable: SANDBOX_VARIABLE, value: ref.id }).map(({ pid, command }) => ({ pid, command }));
     },
   };
+}
+
+async function subfolders(path: string): Promise<string[]> {
+  try {
+    return (await readdir(path)).map((name) => join(path, name));
+  } catch (error) {
+    if (systemCode(error) === "ENOENT") return [];
+    throw new HoldfastError("state-unreadable", `cannot list ${path}: ${describeError(error)}`, { facts: { path }, cause: error });
+  }
 }
 
 function parseRecord(path: string, text: string): SandboxRef {

@@ -1,8 +1,8 @@
 /** @module Sandboxes that only this driver object knows: for tests. Commands run on the host, but nothing is found again by another process. */
-import { mkdir, rm } from "node:fs/promises";
+import { mkdir, rename, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { throwIfAborted } from "../../../base/abort.ts";
-import { wrapError } from "../../../base/errors.ts";
+import { systemCode, wrapError } from "../../../base/errors.ts";
 import { randomId } from "../../../base/ids.ts";
 import type { SandboxDriver, SandboxRef } from "../../driver.ts";
 import type { DriverContext } from "../../driver-context.ts";
@@ -75,8 +75,14 @@ export function createDriver({ sandboxDir, hostEnv, clock }: DriverContext): San
     async destroy(ref, { signal } = {}) {
       throwIfAborted(signal, "the sandbox was not removed");
       if (!refs.delete(ref.id)) return;
+      const trash = `${directoryOf(ref)}.gone`;
+      // Renamed first, so that nothing of what is being ended can still be written.
+      await rename(directoryOf(ref), trash).catch((error: unknown) => {
+        // ENOENT: it is still being made.
+        if (systemCode(error) !== "ENOENT") throw error;
+      });
       await killTree({ variable: SANDBOX_VARIABLE, value: ref.id }, { clock, graceMs: DESTROY_GRACE_MS });
-      await rm(directoryOf(ref), { recursive: true, force: true });
+      await rm(trash, { recursive: true, force: true });
     },
 
     async activity(ref) {

@@ -41,7 +41,6 @@ export function connectToHost({ sandboxId, stateDir, hostEnv, clock, assertPrese
         args,
         env: { ...(options.env ?? hostEnv), [CALL_VARIABLE]: call, [SANDBOX_VARIABLE]: sandboxId },
         cwd: options.cwd ?? "/",
-        directory: stateDir,
         pipes,
         clock,
         mark: { variable: CALL_VARIABLE, value: call },

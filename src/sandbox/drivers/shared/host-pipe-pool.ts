@@ -1,6 +1,6 @@
 /** @module Pipes made in advance, because making them costs a process. */
 import { HoldfastError } from "../../../base/errors.ts";
-import { createHostPipes, discardHostPipe, type HostPipe } from "./host-pipes.ts";
+import { createOutputPipes, discardHostPipe, type HostPipe } from "./host-pipes.ts";
 
 // A single call should not wait for pipes it will never use, a busy connection should hardly ever wait.
 const FIRST_BATCH = 2;
@@ -22,7 +22,7 @@ export function createPipePool(directory: string): PipePool {
   let closed = false;
 
   const refill = (): Promise<void> => {
-    refilling ??= createHostPipes(directory, Array(batch).fill("from-child")).then(
+    refilling ??= createOutputPipes(directory, batch).then(
       (made) => {
         refilling = undefined;
         batch = Math.min(batch * 4, LARGEST_BATCH);

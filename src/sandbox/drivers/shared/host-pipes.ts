@@ -1,5 +1,5 @@
 /** @module Real pipes for child processes on the host. */
-import { execFile } from "node:child_process";
+import { execFile, spawn } from "node:child_process";
 import { closeSync, constants, mkdtempSync, openSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { promisify } from "node:util";
@@ -13,20 +13,19 @@ export interface HostPipe {
   readonly theirs: number;
 }
 
-export type PipeDirection = "from-child" | "to-child";
-
 /**
- * Node gives children socket pairs, on which `echo text >/dev/stderr` fails ("No such device or address"), as scripts do every day.
- * Named pipes opened and unlinked at once are true pipes, and nothing of them stays on the disk.
+ * Pipes for the output of children. Node gives children socket pairs, on which `echo text >/dev/stderr` fails ("No such device or
+ * address"), as scripts do every day. Named pipes opened and unlinked at once are true pipes, and nothing of them stays on the disk.
  */
-export async function createHostPipes(directory: string, directions: readonly PipeDirection[]): Promise<HostPipe[]> {
+export async function createOutputPipes(directory: string, count: number): Promise<HostPipe[]> {
   let scratch: string | undefined;
   const open: HostPipe[] = [];
   try {
     scratch = mkdtempSync(join(directory, "pipe-"));
-    const paths = directions.map((_, index) => join(scratch as string, String(index)));
+    const parent = scratch;
+    const paths = Array.from({ length: count }, (_, index) => join(parent, String(index)));
     await run("mkfifo", ["-m", "600", ...paths]);
-    for (const [index, path] of paths.entries()) open.push(directions[index] === "to-child" ? openToChild(path) : openFromChild(path));
+    for (const path of paths) open.push(openFromChild(path));
     return open;
   } catch (error) {
     for (const pipe of open) discardHostPipe(pipe);
@@ -36,6 +35,30 @@ export async function createHostPipes(directory: string, directions: readonly Pi
     });
   } finally {
     if (scratch !== undefined) rmSync(scratch, { recursive: true, force: true });
+  }
+}
+
+/**
+ * A pipe for the input of a child. A named one would not do: `cat /dev/stdin` opens it once more, and if all input was written and our end
+ * closed by then, that waits for a writer for ever. So a short-lived shell makes an unnamed pipe, and we open its ends from there.
+ */
+export async function createInputPipe(): Promise<HostPipe> {
+  // Privileged mode ignores BASH_ENV and inherited functions. Node's pipes are sockets, and bash takes a socket for a login from afar:
+  // without --norc it would read ~/.bashrc.
+  const maker = spawn("bash", ["--norc", "-p", "-c", "exec 3< <(:) && echo made && read -r"], { stdio: ["pipe", "pipe", "ignore"] });
+  const made = Promise.withResolvers<unknown>();
+  maker.stdout.once("data", made.resolve);
+  maker.once("error", made.reject);
+  maker.once("exit", () => made.reject(new Error("bash ended before it had made one")));
+  // EPIPE: it has ended already.
+  maker.stdin.on("error", () => {});
+  try {
+    await made.promise;
+    return openToChild(`/proc/${maker.pid}/fd/3`);
+  } catch (error) {
+    throw new HoldfastError("spawn-failed", `cannot make a pipe for the input of a command: ${describeError(error)}`, { cause: error });
+  } finally {
+    maker.stdin.end();
   }
 }
 
@@ -51,13 +74,14 @@ function openFromChild(path: string): HostPipe {
   return { ours, theirs };
 }
 
-/** Opening for both ways never waits, and holds the pipe while the two proper ends are opened. */
 function openToChild(path: string): HostPipe {
-  const holder = openSync(path, constants.O_RDWR | constants.O_NONBLOCK);
   const theirs = openSync(path, constants.O_RDONLY);
-  const ours = openSync(path, constants.O_WRONLY | constants.O_NONBLOCK);
-  closeSync(holder);
-  return { ours, theirs };
+  try {
+    return { ours: openSync(path, constants.O_WRONLY | constants.O_NONBLOCK), theirs };
+  } catch (error) {
+    closeSync(theirs);
+    throw error;
+  }
 }
 
 /** mkfifo's own words are on its standard error; the exception only says that it failed. */

@@ -8,7 +8,7 @@ import { describeError, HoldfastError, systemCode } from "../../../base/errors.t
 import type { ExitStatus, OutputStream, SandboxProcess, SpawnOptions } from "../../driver.ts";
 import { readOutput } from "./host-output.ts";
 import type { PipePool } from "./host-pipe-pool.ts";
-import { createHostPipes, discardHostPipe, type HostPipe } from "./host-pipes.ts";
+import { createInputPipe, discardHostPipe, type HostPipe } from "./host-pipes.ts";
 import { killTree, type TreeSelector } from "./host-process-tree.ts";
 
 export interface HostProcessOptions extends SpawnOptions {
@@ -16,8 +16,6 @@ export interface HostProcessOptions extends SpawnOptions {
   readonly args: readonly string[];
   readonly env: Readonly<Record<string, string>>;
   readonly cwd: string;
-  /** Where pipes are made. */
-  readonly directory: string;
   readonly pipes: PipePool;
   readonly clock: Clock;
   /** Finds this process's tree by a variable in `env`. */
@@ -25,10 +23,10 @@ export interface HostProcessOptions extends SpawnOptions {
 }
 
 export async function spawnHostProcess(options: HostProcessOptions): Promise<SandboxProcess> {
-  const { stdin, merge = false, directory, pipes, clock, mark, onOutput } = options;
+  const { stdin, merge = false, pipes, clock, mark, onOutput } = options;
   const streams: OutputStream[] = merge ? ["stdout"] : ["stdout", "stderr"];
   const outputPipes = await pipes.take(streams.length);
-  const [inputPipe] = stdin === "pipe" ? await createHostPipes(directory, ["to-child"]).catch(discard(outputPipes)) : [];
+  const [inputPipe] = stdin === "pipe" ? [await createInputPipe().catch(discard(outputPipes))] : [];
   const all = inputPipe ? [...outputPipes, inputPipe] : outputPipes;
   const { pid, exited } = await startChild(options, inputPipe, outputPipes).catch(discard(all));
   let rootEnded = false;

@@ -1,0 +1,110 @@
+import { mkdir, readdir, readFile, rename, stat, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { alive, printed } from "../../../../test/helpers/collect.ts";
+import { hostHarness } from "../../../../test/helpers/host-harness.ts";
+import { sandboxSpec } from "../../../../test/helpers/sandbox-spec.ts";
+import { type TemporaryDirectory, temporaryDirectory } from "../../../../test/helpers/temporary-directory.ts";
+import type { SandboxDriver } from "../../driver.ts";
+import { createDriver } from "./driver.ts";
+
+const owner = { install: "i", profile: "p", task: "default" };
+let scratch: TemporaryDirectory;
+let driver: SandboxDriver;
+let root: string;
+beforeEach(async () => {
+  scratch = await temporaryDirectory();
+  ({ driver } = await hostHarness(createDriver)(scratch.path));
+  root = join(scratch.path, "sandboxes", "local");
+});
+afterEach(() => scratch[Symbol.asyncDispose]());
+
+const directoryOf = ({ install = "i", profile = "p", task = "default" } = {}) => join(root, install, profile, task);
+
+test("a sandbox is a directory named after its owner, with a private record in it", async () => {
+  const ref = await driver.create(owner, sandboxSpec());
+  const directory = directoryOf();
+  expect(JSON.parse(await readFile(join(directory, "sandbox.json"), "utf8"))).toMatchObject({ version: 1, id: ref.id, ...owner });
+  expect([(await stat(directory)).mode & 0o777, (await stat(join(directory, "sandbox.json"))).mode & 0o777]).toEqual([0o700, 0o600]);
+});
+
+test("nothing is left in the root after sandboxes came and went", async () => {
+  const refs = await Promise.all(["a", "b", "a"].map((task) => driver.create({ ...owner, task }, sandboxSpec())));
+  await expect(driver.create(owner, sandboxSpec(), { signal: AbortSignal.abort() })).rejects.toMatchObject({ code: "aborted" });
+  for (const ref of refs) await driver.destroy(ref);
+  expect(await readdir(root)).toEqual(["i"]);
+  expect(await readdir(join(root, "i", "p"))).toEqual([]);
+});
+
+test("a record that is damaged or of another version is an error that names it", async () => {
+  const ref = await driver.create(owner, sandboxSpec());
+  const path = join(directoryOf(), "sandbox.json");
+  const whole = await readFile(path, "utf8");
+  for (const text of [
+    "",
+    "{",
+    "[]",
+    whole.replace('"version": 1', '"version": 2'),
+    whole.replace("{", '{ "extra": 1,'),
+    whole.replace(/"task": .*\n/, ""),
+  ]) {
+    await writeFile(path, text);
+    const expected = { code: "state-unreadable", message: expect.stringContaining(path) };
+    await expect(driver.list({ install: "i" })).rejects.toMatchObject(expected);
+    await expect(driver.connect(ref)).rejects.toMatchObject(expected);
+    await expect(driver.create(owner, sandboxSpec())).rejects.toMatchObject(expected);
+  }
+});
+
+test("a directory that is in the way is an error, and stays", async () => {
+  const ref = await driver.create(owner, sandboxSpec());
+  const directory = directoryOf();
+  await driver.destroy(ref);
+  await mkdir(directory);
+  await writeFile(join(directory, "precious"), "x");
+  await expect(driver.create(owner, sandboxSpec())).rejects.toMatchObject({ code: "sandbox-create-failed", facts: { directory } });
+  expect(await readdir(root)).toEqual(["i"]);
+  expect(await readdir(directory)).toEqual(["precious"]);
+});
+
+test("a root that cannot be made or read is an error", async () => {
+  await mkdir(join(scratch.path, "sandboxes"));
+  await writeFile(root, "a file");
+  await expect(driver.create(owner, sandboxSpec())).rejects.toMatchObject({ code: "sandbox-create-failed" });
+  await expect(driver.list({ install: "i" })).rejects.toMatchObject({ code: "state-unreadable" });
+});
+
+test("a removal that was interrupted is finished by the next", async () => {
+  const ref = await driver.create(owner, sandboxSpec());
+  const connection = await driver.connect(ref);
+  const pid = await printed(connection, "sleep 1000 >/dev/null 2>&1 & echo $!");
+  await rename(directoryOf(), join(root, `.gone-${ref.id}`));
+  expect(await driver.list({ install: "i" })).toEqual([]);
+
+  await driver.destroy(ref);
+  const other = await driver.connect(await driver.create({ ...owner, task: "other" }, sandboxSpec()));
+  expect(await alive(other, [pid])).toEqual([]);
+  expect((await readdir(root)).filter((name) => name.startsWith("."))).toEqual([]);
+});
+
+test("profiles that share a root have sandboxes of their own", async () => {
+  const refs = await Promise.all(["p", "q"].map((profile) => driver.create({ ...owner, profile }, sandboxSpec())));
+  expect(new Set(refs.map(({ id }) => id)).size).toBe(2);
+  expect((await driver.list({ install: "i", profile: "q" })).map(({ id }) => id)).toEqual([refs[1]?.id]);
+});
+
+test("names that could lead elsewhere stay in the root", async () => {
+  const tasks = ["..", "../..", "/etc", "a/../../b", ".", "-rf", "~", "x".repeat(300), "\n"];
+  await Promise.all(tasks.map((task) => driver.create({ ...owner, task }, sandboxSpec())));
+  await Promise.all(tasks.map((name) => driver.create({ install: name, profile: name, task: name }, sandboxSpec())));
+  expect(await readdir(join(root, "i", "p"))).toHaveLength(tasks.length);
+  expect(await readdir(root)).toHaveLength(tasks.length + 1);
+  expect(await readdir(join(scratch.path, "sandboxes"))).toEqual(["local"]);
+});
+
+test("credentials come only from what the driver was given", async () => {
+  process.env.HOLDFAST_TEST_SECRET = "secret";
+  const connection = await driver.connect(await driver.create(owner, sandboxSpec()));
+  expect(await printed(connection, "env")).not.toContain("HOLDFAST_TEST_SECRET");
+  delete process.env.HOLDFAST_TEST_SECRET;
+});

@@ -1,0 +1,32 @@
+/** @module Giving a command its input. */
+import { Readable } from "node:stream";
+import { pipeline } from "node:stream/promises";
+import { systemCode, wrapError } from "../base/errors.ts";
+import type { CallOptions } from "./call.ts";
+import type { SandboxProcess } from "./driver.ts";
+
+/**
+ * Settles when all input was handed over or nobody reads any more of it.
+ * @throws `invalid-input` when a stream fails or breaks off
+ */
+export async function feed({ stdin, ended }: SandboxProcess, input: CallOptions["stdin"]): Promise<void> {
+  if (stdin === null || input === undefined) return;
+  if (!(input instanceof Readable)) {
+    stdin.end(input);
+    return;
+  }
+  const over = new AbortController();
+  const stop = () => over.abort();
+  ended.then(stop, stop);
+  let readerLeft = false;
+  stdin.once("close", () => {
+    readerLeft = !input.closed;
+  });
+  try {
+    await pipeline(input, stdin, { signal: over.signal });
+  } catch (error) {
+    // The command ended or closed its input before the stream did. A stream that closes before its end looks alike, but is a failure.
+    if (over.signal.aborted || systemCode(error) === "EPIPE" || readerLeft) return;
+    throw wrapError(error, "invalid-input", "the stream of input for the command failed");
+  }
+}

@@ -1,0 +1,39 @@
+import { expect, test } from "vitest";
+import { parseReport } from "./report.ts";
+
+const report = (...fields: string[]) => parseReport(Buffer.from(fields.map((field) => `${field}\0`).join("")));
+
+test("an ended shell reports where it is and that it saved", () => {
+  expect(report("ended", "/a b\nc", "", "", "saved")).toEqual({ kind: "ended", cwd: "/a b\nc", recovered: null, unsaved: null });
+});
+
+test("an ended shell reports a recovered directory and why it did not save", () => {
+  expect(report("ended", "/a", "/a/b", "/a", "unsaved: no space")).toEqual({
+    kind: "ended",
+    cwd: "/a",
+    recovered: { from: "/a/b", to: "/a" },
+    unsaved: "no space",
+  });
+});
+
+test("what an earlier report left behind the last one does not count", () => {
+  expect(parseReport(Buffer.from(`started\0${" ".repeat(4000)}`))).toEqual({ kind: "started" });
+  expect(parseReport(Buffer.from(`ended\0/x\0\0\0saved\0${" ".repeat(3000)}`))).toMatchObject({ kind: "ended", unsaved: null });
+});
+
+test.for(["made", "started", "no-session", "damaged", "bad-cwd"])("%s is understood", (kind) => {
+  expect(report(kind)).toEqual({ kind });
+});
+
+test("a variable that is read-only is named", () => {
+  expect(report("read-only", "FIXED")).toEqual({ kind: "read-only", name: "FIXED" });
+});
+
+test("no report, an empty one and a foreign one are none", () => {
+  expect([parseReport(null), parseReport(new Uint8Array()), report("hello"), parseReport(Buffer.from([0, 0, 0]))]).toEqual([
+    null,
+    null,
+    null,
+    null,
+  ]);
+});

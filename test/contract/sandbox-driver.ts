@@ -1,0 +1,85 @@
+/**
+ * @module The contract suite of sandbox drivers. A driver's test is one call of `testSandboxDriver`; everything in it goes through the seam,
+ * so it makes no difference whether the sandbox's files are the host's.
+ */
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { describeIf, type RequirementName } from "../helpers/requirements.ts";
+import { type TemporaryDirectory, temporaryDirectory } from "../helpers/temporary-directory.ts";
+import { badInputCases } from "./sandbox-driver/bad-input.ts";
+import { concurrencyCases } from "./sandbox-driver/concurrency.ts";
+import { directoryCases } from "./sandbox-driver/directories.ts";
+import { endingCases } from "./sandbox-driver/endings.ts";
+import { fullDiskCases } from "./sandbox-driver/full-disk.ts";
+import { habitCases } from "./sandbox-driver/habits.ts";
+import type { SandboxDriverSuite } from "./sandbox-driver/harness.ts";
+import { inputCases } from "./sandbox-driver/input.ts";
+import { killCases } from "./sandbox-driver/kill.ts";
+import { type Cases, openWorkbench, type Workbench, withKit } from "./sandbox-driver/kit.ts";
+import { lifeCases } from "./sandbox-driver/life.ts";
+import { outputCases } from "./sandbox-driver/output.ts";
+import { ownershipCases } from "./sandbox-driver/ownership.ts";
+import { pipeCases } from "./sandbox-driver/pipes.ts";
+import { sessionCases } from "./sandbox-driver/sessions.ts";
+import { shellModeCases } from "./sandbox-driver/shell-modes.ts";
+import { spawnCases } from "./sandbox-driver/spawn.ts";
+import { troubleCases } from "./sandbox-driver/trouble.ts";
+import { variableCases } from "./sandbox-driver/variables.ts";
+
+const TOPICS: Readonly<Record<string, Cases>> = {
+  ownership: ownershipCases,
+  "life of a sandbox": lifeCases,
+  spawn: spawnCases,
+  pipes: pipeCases,
+  kill: killCases,
+  sessions: sessionCases,
+  variables: variableCases,
+  directories: directoryCases,
+  "ends of calls": endingCases,
+  "output of calls": outputCases,
+  "input of calls": inputCases,
+  "bad input": badInputCases,
+  "modes of the shell": shellModeCases,
+  "habits of agents": habitCases,
+  trouble: troubleCases,
+  concurrency: concurrencyCases,
+  "full disk": fullDiskCases,
+};
+
+const NEEDS: Readonly<Partial<Record<keyof typeof TOPICS, RequirementName[]>>> = { "full disk": ["mount"] };
+
+export function testSandboxDriver({ name, createHarness, skip = [] }: SandboxDriverSuite): void {
+  describe(`sandbox driver: ${name}`, () => {
+    const reasons = new Map(skip.flatMap(({ reason, tests }) => tests.map((title) => [title, reason] as const)));
+    let scratch: TemporaryDirectory;
+    let workbench: Workbench;
+    beforeAll(async () => {
+      scratch = await temporaryDirectory();
+      workbench = await openWorkbench(createHarness, scratch.path);
+    });
+    afterAll(async () => {
+      await workbench.close();
+      await scratch[Symbol.asyncDispose]();
+    });
+
+    test("every skip has a reason and names a case", () => {
+      const titles = Object.values(TOPICS).flatMap((cases) => Object.keys(cases));
+      expect(titles.filter((title, index) => titles.indexOf(title) !== index)).toEqual([]);
+      expect(unknownSkips(skip, titles)).toEqual([]);
+    });
+
+    for (const [topic, cases] of Object.entries(TOPICS)) {
+      describeIf(NEEDS[topic] ?? [], topic, () => {
+        for (const [title, work] of Object.entries(cases)) {
+          const reason = reasons.get(title);
+          const shown = reason === undefined ? title : `${title} [${reason}]`;
+          test.skipIf(reason !== undefined)(shown, { concurrent: true }, () => withKit(workbench, work));
+        }
+      });
+    }
+  });
+}
+
+/** Skips that would go unnoticed: without a reason, or of a case that is not there. */
+export function unknownSkips(skip: NonNullable<SandboxDriverSuite["skip"]>, titles: readonly string[]): string[] {
+  return skip.flatMap(({ reason, tests }) => tests.filter((title) => reason.trim() === "" || !titles.includes(title)));
+}

@@ -1,0 +1,25 @@
+/** @module What a driver's own test gives to the contract suite. */
+import type { SandboxDriver } from "../../../src/sandbox/driver.ts";
+
+export interface DriverHarness {
+  readonly driver: SandboxDriver;
+  /** Another driver object over the same backend, as another process would make it. */
+  another(): SandboxDriver;
+  /** Called after the last case, when every sandbox has been destroyed. */
+  cleanup(): Promise<void>;
+}
+
+/** `directory` is empty, on this host, and goes away after `cleanup`. */
+export type CreateHarness = (directory: string) => Promise<DriverHarness>;
+
+export interface Skip {
+  readonly reason: string;
+  /** Names of cases. */
+  readonly tests: readonly string[];
+}
+
+export interface SandboxDriverSuite {
+  readonly name: string;
+  readonly createHarness: CreateHarness;
+  readonly skip?: readonly Skip[];
+}
