@@ -30,7 +30,7 @@ export const benchmark: Benchmark = {
 
 /** `docker exec` into the container named by HOLDFAST_BENCH_CONTAINER; nothing is started or removed here. */
 function engineCase(): { case?: Case; note?: string } {
-  const container = process.env["HOLDFAST_BENCH_CONTAINER"];
+  const container = process.env.HOLDFAST_BENCH_CONTAINER;
   if (container === undefined) return { note: "docker exec: not measured; set HOLDFAST_BENCH_CONTAINER to a running container" };
   const { status } = spawnSync("docker", ["exec", container, "true"], { stdio: "ignore" });
   if (status !== 0) return { note: `docker exec: not measured; no engine runs a container ${container}` };

@@ -69,7 +69,8 @@ export async function runCall(machinery: CallMachinery, command: Command, option
   const { report, status, ending, output } = attempt;
   const ended = shellEnd(report, { request, status, output });
   if (ended?.unsaved) warnings.push(`what the command changed in session ${session} was not saved: ${ended.unsaved}`);
-  if (output.fileProblem !== null) warnings.push(`the overflow file is not whole: ${output.fileProblem}`);
+  const { fileProblem, ...recorded } = output;
+  if (fileProblem !== null) warnings.push(`the overflow file is not whole: ${fileProblem}`);
   return {
     exitCode: ending === "timeout" ? EXIT_TIMED_OUT : ending === "interrupt" ? EXIT_INTERRUPTED : status.exitCode,
     signal: status.signal,
@@ -77,12 +78,7 @@ export async function runCall(machinery: CallMachinery, command: Command, option
     interrupted: ending === "interrupt",
     cwd: ended?.cwd ?? (await sessions.cwd(session)),
     cwdRecovered: ended?.recovered ?? null,
-    output: output.output,
-    stdout: output.stdout,
-    stderr: output.stderr,
-    truncated: output.truncated,
-    outputBytes: output.outputBytes,
-    outputFile: output.outputFile,
+    ...recorded,
     durationMs: Math.round(clock.monotonic() - startedAt),
     session,
     replaced: null,

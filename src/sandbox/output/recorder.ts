@@ -1,5 +1,6 @@
 /** @module All that a call remembers of its output: both streams, their merger, and the overflow file. */
 import type { Clock } from "../../base/clock.ts";
+import type { CallResult } from "../call.ts";
 import type { OutputStream } from "../driver.ts";
 import { createCapture } from "./capture.ts";
 import { createSpill } from "./spill.ts";
@@ -13,13 +14,7 @@ export interface OutputLimits {
   readonly spillDirectory: string;
 }
 
-export interface RecordedOutput {
-  readonly output: string;
-  readonly stdout: string;
-  readonly stderr: string;
-  readonly truncated: boolean;
-  readonly outputBytes: number;
-  readonly outputFile: string | null;
+export interface RecordedOutput extends Pick<CallResult, "output" | "stdout" | "stderr" | "truncated" | "outputBytes" | "outputFile"> {
   /** Why the overflow file is missing or not whole. */
   readonly fileProblem: string | null;
 }

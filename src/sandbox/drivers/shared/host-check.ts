@@ -18,7 +18,7 @@ export async function checkHost(
   try {
     // Node's pipes are sockets, and bash takes a socket for a login from afar: without --norc it would read ~/.bashrc.
     const argv = ["--norc", "-c", 'echo "$BASH_VERSION"'];
-    const { stdout } = await run("bash", argv, { env: { PATH: hostEnv["PATH"] ?? "" }, timeout: CHECK_LIMIT_MS });
+    const { stdout } = await run("bash", argv, { env: { PATH: hostEnv.PATH ?? "" }, timeout: CHECK_LIMIT_MS });
     const version = stdout.trim();
     const [major = 0, minor = 0] = version.split(".").map(Number);
     if (major > OLDEST_BASH[0] || (major === OLDEST_BASH[0] && minor >= OLDEST_BASH[1]))

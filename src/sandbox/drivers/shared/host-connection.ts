@@ -37,7 +37,7 @@ export function connectToHost({ sandboxId, stateDir, hostEnv, clock, assertPrese
       const call = randomId();
       return spawnHostProcess({
         ...options,
-        program: findProgram(name, hostEnv["PATH"] ?? ""),
+        program: findProgram(name, hostEnv.PATH ?? ""),
         args,
         env: { ...(options.env ?? hostEnv), [CALL_VARIABLE]: call, [SANDBOX_VARIABLE]: sandboxId },
         cwd: options.cwd ?? "/",

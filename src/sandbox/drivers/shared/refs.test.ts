@@ -6,7 +6,7 @@ const owner = { install: "i", profile: "p", task: "t" };
 test("an owner fits a filter whose given fields are all its own", () => {
   expect(
     [{}, { install: "i" }, { install: "i", task: "t" }, owner, { install: "i", task: undefined }].map((filter) =>
-      ownerMatches(owner, filter as {}),
+      ownerMatches(owner, filter as object),
     ),
   ).toEqual([true, true, true, true, true]);
   expect([{ install: "x" }, { install: "i", task: "x" }, { profile: "" }].map((filter) => ownerMatches(owner, filter))).toEqual([
