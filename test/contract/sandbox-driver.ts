@@ -25,12 +25,15 @@ import { spawnCases } from "./sandbox-driver/spawn.ts";
 import { troubleCases } from "./sandbox-driver/trouble.ts";
 import { variableCases } from "./sandbox-driver/variables.ts";
 
-const TOPICS: Readonly<Record<string, Cases>> = {
+const DRIVER_TOPICS: Readonly<Record<string, Cases>> = {
   ownership: ownershipCases,
   "life of a sandbox": lifeCases,
   spawn: spawnCases,
   pipes: pipeCases,
   kill: killCases,
+};
+
+const CALL_TOPICS: Readonly<Record<string, Cases>> = {
   sessions: sessionCases,
   variables: variableCases,
   directories: directoryCases,
@@ -45,9 +48,10 @@ const TOPICS: Readonly<Record<string, Cases>> = {
   "full disk": fullDiskCases,
 };
 
-const NEEDS: Readonly<Partial<Record<keyof typeof TOPICS, RequirementName[]>>> = { "full disk": ["mount"] };
+const NEEDS: Readonly<Record<string, RequirementName[]>> = { "full disk": ["mount"] };
 
-export function testSandboxDriver({ name, createHarness, skip = [] }: SandboxDriverSuite): void {
+export function testSandboxDriver({ name, createHarness, skip = [], callsOnly = false }: SandboxDriverSuite): void {
+  const topics = callsOnly ? CALL_TOPICS : { ...DRIVER_TOPICS, ...CALL_TOPICS };
   describe(`sandbox driver: ${name}`, () => {
     const reasons = new Map(skip.flatMap(({ reason, tests }) => tests.map((title) => [title, reason] as const)));
     let scratch: TemporaryDirectory;
@@ -62,12 +66,12 @@ export function testSandboxDriver({ name, createHarness, skip = [] }: SandboxDri
     });
 
     test("every skip has a reason and names a case", () => {
-      const titles = Object.values(TOPICS).flatMap((cases) => Object.keys(cases));
+      const titles = Object.values(topics).flatMap((cases) => Object.keys(cases));
       expect(titles.filter((title, index) => titles.indexOf(title) !== index)).toEqual([]);
       expect(unknownSkips(skip, titles)).toEqual([]);
     });
 
-    for (const [topic, cases] of Object.entries(TOPICS)) {
+    for (const [topic, cases] of Object.entries(topics)) {
       describeIf(NEEDS[topic] ?? [], topic, () => {
         for (const [title, work] of Object.entries(cases)) {
           const reason = reasons.get(title);

@@ -6,4 +6,5 @@ import { withoutFiles } from "../helpers/without-files.ts";
 testSandboxDriver({
   name: "local, without its own access to files",
   createHarness: hostHarness((context) => withoutFiles(createDriver(context))),
+  callsOnly: true,
 });

@@ -2,6 +2,7 @@
 
 /** Parts of the limit that go to the beginning and to the end: errors tend to stand at the end. */
 const HEAD_SHARE = 0.4;
+// Room for as many characters as are shown, and one more whose beginning may be cut off.
 const LONGEST_UTF8_CHARACTER = 4;
 
 export interface CapturedText {
@@ -47,7 +48,7 @@ export function createCapture(limit: number): Capture {
       const text = whole?.toString("utf8");
       if (text !== undefined && text.length <= limit) return { text, truncated: false };
       const first = beginning(whole ?? headBuffer, headChars);
-      const last = ending(whole ?? tailBuffer.subarray(startOfCharacter(tailBuffer)), tailChars);
+      const last = ending(whole ?? tailBuffer, tailChars);
       return { text: first.text + marker(bytes - first.bytes - last.bytes) + last.text, truncated: true };
     },
   };
@@ -105,13 +106,6 @@ function bytesOf(buffer: Buffer, chars: number): number {
     else low = middle;
   }
   return low;
-}
-
-/** Skips the rest of a character whose beginning was dropped. */
-function startOfCharacter(buffer: Uint8Array): number {
-  let start = 0;
-  while (start < LONGEST_UTF8_CHARACTER - 1 && ((buffer[start] ?? 0) & 0xc0) === 0x80) start++;
-  return start;
 }
 
 function endsInHalfPair(text: string): boolean {

@@ -12,9 +12,6 @@ export const ONE_CALL_PREFIX = "HOLDFAST_ENV_";
 // One argument of a Linux process may not be longer than 128 KiB; longer commands travel in a file.
 export const LONGEST_COMMAND_ARGUMENT = 100_000;
 
-/** Bytes that the first report takes up, so that the last one fits even if the command fills the disk. */
-const REPORT_ROOM = 4000;
-
 /**
  * Writes the session to standard output. Runs in a subshell of the shell whose state it is, so nothing it unsets is missed by anyone.
  * The directory comes first, where nothing that a command named can be mistaken for it. Functions come last, because one of them may be
@@ -41,11 +38,11 @@ __holdfast_go() {
  * $2 state file, $3 result file, $4 directory for this call or nothing, $5 command, or nothing: then $6 is a file that holds it; after that
  * the names of one-call variables.
  *
- * Reports overwrite each other in place. The first is `damaged`, so that a state which ends the shell does not pass for a command that ran.
+ * Reports overwrite each other in place, which works on a full disk too. The first is `damaged`, so that a state which ends the shell does not pass for a command that ran.
  * Everything is called through `builtin`, since a session may hold functions of any name.
  */
 const RESTORE = `
-builtin printf 'damaged\\0%${REPORT_ROOM}s' '' >"$3" || builtin exit 125
+builtin printf 'damaged\\0' >"$3" || builtin exit 125
 if [[ ! -r $2 ]]; then builtin printf 'no-session\\0' 1<>"$3"; builtin exit 125; fi
 __holdfast_command=$5
 if [[ -z $5 ]]; then

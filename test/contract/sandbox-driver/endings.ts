@@ -62,13 +62,14 @@ wait`;
     expect(await text("echo lives on")).toBe("lives on");
   },
 
-  "S33 a shell that stands still is ended as well": async ({ shell }) => {
+  "S33 a shell that stands still is woken up to end, and saves its state": async ({ shell }) => {
     const clock = createManualClock();
-    const { start } = await shell({ clock });
-    const call = start("echo begun; kill -STOP $$; echo unreached", { timeoutMs: LIMIT_MS });
+    const { start, text } = await shell({ clock });
+    const call = start("export A=1; echo begun; kill -STOP $$; echo unreached", { timeoutMs: LIMIT_MS });
     await call.untilPrinted("begun");
     await clock.advance(LIMIT_MS);
-    expect(await call.result).toMatchObject({ exitCode: 124, timedOut: true });
+    expect(await call.result).toMatchObject({ exitCode: 124, timedOut: true, signal: "SIGTERM", stdout: "begun\n" });
+    expect(await text("echo $A")).toBe("1");
   },
 
   "S33 output that never ends stops at the timeout, and memory holds only its ends": async ({ shell }) => {

@@ -22,4 +22,9 @@ export interface SandboxDriverSuite {
   readonly name: string;
   readonly createHarness: CreateHarness;
   readonly skip?: readonly Skip[];
+  /**
+   * Only the topics about calls and sessions: for a variant of a driver that passes the others already.
+   * @default false
+   */
+  readonly callsOnly?: boolean;
 }

@@ -57,6 +57,10 @@ export const inputCases: Cases = {
     expect(await run("head -c 1", { stdin })).toMatchObject({ exitCode: 0, stdout: "x", warnings: [] });
     expect(await run("true", { stdin: Readable.from([stdin, stdin]) })).toMatchObject({ exitCode: 0 });
     expect(await run("exec <&-; exit 4", { stdin })).toMatchObject({ exitCode: 4 });
+    const stream = Readable.from([stdin, stdin]);
+    expect(await run("exec <&-; until [[ -e go ]]; do touch go; sleep 0.1; done; exit 4", { stdin: stream })).toMatchObject({
+      exitCode: 4,
+    });
   },
 
   "S35 a stream that never ends does not hold a command that does": async ({ shell }) => {

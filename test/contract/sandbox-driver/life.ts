@@ -1,7 +1,6 @@
 /** @module Cases: what stays when connections close, and what goes when a sandbox is destroyed. */
 import { expect } from "vitest";
 import { alive, collect, printed, start } from "../../helpers/collect.ts";
-import { failureOf } from "../../helpers/failure-of.ts";
 import { sandboxSpec } from "../../helpers/sandbox-spec.ts";
 import type { Cases } from "./kit.ts";
 
@@ -111,16 +110,6 @@ export const lifeCases: Cases = {
     const attempt = collect(connection, ["true"]);
     await expect(attempt).rejects.toMatchObject({ code: "sandbox-lost", facts: { mayHaveRun: false } });
     expect(await driver.list(ref.owner)).toEqual([]);
-  },
-
-  "S20 a call in a sandbox that is destroyed meanwhile says that it may have run": async ({ driver, create, connect, shell }) => {
-    const ref = await create();
-    const { start: call } = await shell({ on: { ref, connection: await connect(ref) } });
-    const running = call("echo begun; sleep 1000");
-    await running.untilPrinted("begun");
-    const outcome = failureOf(running.result);
-    await driver.destroy(ref);
-    expect(await outcome).toMatchObject({ code: "sandbox-lost", retryable: false, facts: { mayHaveRun: true } });
   },
 
   "cancelled before it began, create makes nothing": async ({ driver, owner }) => {

@@ -105,6 +105,14 @@ export const outputCases: Cases = {
     expect(await readdir(spillDirectory)).toEqual([]);
   },
 
+  "S34 a caller that wants no overflow file gets none": async ({ shell }) => {
+    const { run, spillDirectory } = await shell({ keepChars: 1000 });
+    const result = await run("seq 1 10000", { overflowFile: false });
+    expect(result).toMatchObject({ truncated: true, outputFile: null, warnings: [] });
+    expect(parts(result.output).place).toBe("they were not kept");
+    expect(await readdir(spillDirectory)).toEqual([]);
+  },
+
   "S34 an overflow file that is full is said in the marker and in a warning": async ({ shell }) => {
     const { run } = await shell({ keepChars: 1000, spillBytes: 5000 });
     const result = await run("seq 1 10000");

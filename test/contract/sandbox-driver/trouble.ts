@@ -1,6 +1,7 @@
-/** @module Cases: state that is damaged or cannot be saved, login shells that fail. */
+/** @module Cases: state that is damaged or cannot be saved, sandboxes that go away, login shells that fail. */
 import { expect } from "vitest";
 import { alive, printed } from "../../helpers/collect.ts";
+import { failureOf } from "../../helpers/failure-of.ts";
 import { createManualClock } from "../../helpers/manual-clock.ts";
 import type { Cases } from "./kit.ts";
 
@@ -39,6 +40,16 @@ export const troubleCases: Cases = {
       await printed(connection, 'sed -i "1s|=.*|=$2|" "$1"', stateFile, nonsense);
       expect(await text("pwd; echo $A")).toBe("/\n1");
     }
+  },
+
+  "S20 a call in a sandbox that is destroyed meanwhile says that it may have run": async ({ driver, create, connect, shell }) => {
+    const ref = await create();
+    const { start: call } = await shell({ on: { ref, connection: await connect(ref) } });
+    const running = call("echo begun; sleep 1000");
+    await running.untilPrinted("begun");
+    const outcome = failureOf(running.result);
+    await driver.destroy(ref);
+    expect(await outcome).toMatchObject({ code: "sandbox-lost", retryable: false, facts: { mayHaveRun: true } });
   },
 
   "a state that cannot be saved is a warning, and the old one stays": async ({ shell }) => {

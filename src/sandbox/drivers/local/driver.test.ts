@@ -1,6 +1,6 @@
 import { mkdir, readdir, readFile, rename, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { afterEach, beforeEach, expect, test } from "vitest";
+import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { alive, printed } from "../../../../test/helpers/collect.ts";
 import { hostHarness } from "../../../../test/helpers/host-harness.ts";
 import { sandboxSpec } from "../../../../test/helpers/sandbox-spec.ts";
@@ -103,8 +103,8 @@ test("names that could lead elsewhere stay in the root", async () => {
 });
 
 test("credentials come only from what the driver was given", async () => {
-  process.env.HOLDFAST_TEST_SECRET = "secret";
+  vi.stubEnv("HOLDFAST_TEST_SECRET", "secret");
   const connection = await driver.connect(await driver.create(owner, sandboxSpec()));
   expect(await printed(connection, "env")).not.toContain("HOLDFAST_TEST_SECRET");
-  delete process.env.HOLDFAST_TEST_SECRET;
+  vi.unstubAllEnvs();
 });

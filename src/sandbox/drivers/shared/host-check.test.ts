@@ -9,7 +9,8 @@ async function withBash(script: string) {
   const path = join(scratch.path, "bash");
   await writeFile(path, `#!/bin/sh\n${script}\n`);
   await chmod(path, 0o755);
-  return checkHost({ PATH: scratch.path });
+  // Awaited here: the directory goes when this function ends.
+  return await checkHost({ PATH: scratch.path });
 }
 
 test("a host with bash is ready, and its version is told", async () => {

@@ -2,7 +2,7 @@ import { execFileSync } from "node:child_process";
 import { closeSync, fstatSync, readSync, writeFileSync, writeSync } from "node:fs";
 import { mkdir, readdir } from "node:fs/promises";
 import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { openPipes } from "../../../../test/helpers/open-pipes.ts";
 import { type TemporaryDirectory, temporaryDirectory } from "../../../../test/helpers/temporary-directory.ts";
 import { createPipePool } from "./host-pipe-pool.ts";
@@ -53,13 +53,12 @@ describe("a pipe for input", () => {
     const home = join(scratch.path, "home");
     await mkdir(home);
     for (const name of [".bashrc", ".bash_profile", "env"]) writeFileSync(join(home, name), `touch ${home}/ran\n`);
-    const before = { HOME: process.env.HOME, BASH_ENV: process.env.BASH_ENV };
-    Object.assign(process.env, { HOME: home, BASH_ENV: join(home, "env") });
+    // Bash takes itself for the first shell of a login.
+    for (const [name, value] of Object.entries({ HOME: home, BASH_ENV: join(home, "env"), SHLVL: "0" })) vi.stubEnv(name, value);
     try {
       discardHostPipe(await createInputPipe());
     } finally {
-      process.env.HOME = before.HOME;
-      if (before.BASH_ENV === undefined) delete process.env.BASH_ENV;
+      vi.unstubAllEnvs();
     }
     expect((await readdir(home)).sort()).toEqual([".bash_profile", ".bashrc", "env"]);
   });
