@@ -19,13 +19,29 @@ const KEEP_OLD_BODIES_MS = 60 * 60 * 1000;
 // File times come from a clock that lags a little: without this margin, a file saved while building could look older than the build.
 const CLOCK_LAG_MS = 20;
 
+const OLDEST_NODE = 24;
+const NODE_TOO_OLD = `Number(process.versions.node.split(".")[0]) < ${OLDEST_NODE}`;
+const LIBRARY_HEAD = `if (${NODE_TOO_OLD}) throw new Error("holdfast needs Node ${OLDEST_NODE} or newer; this is " + process.version);`;
+
 /**
  * The compile cache is turned on before the body is loaded. Not with NODE_COMPILE_CACHE, which every command in a local sandbox
  * would inherit. Where the directory cannot be written, there is no cache and no error.
  */
 const PROGRAM_HEAD = `#!/usr/bin/env node
-import { enableCompileCache } from "node:module";
-enableCompileCache(import.meta.dirname + "/.cache");`;
+import module from "node:module";
+if (${NODE_TOO_OLD}) {
+  console.error("error: holdfast needs Node ${OLDEST_NODE} or newer; this is " + process.version + "\\nhint: in a clone, ./holdfast brings its own");
+  process.exit(125);
+}
+module.enableCompileCache(import.meta.dirname + "/.cache");`;
+
+interface BundleOptions {
+  readonly head?: string;
+  /** Loaded from this path instead of being inlined. */
+  readonly body?: string;
+  /** Lines stay lines: node prints the whole line in which an error was thrown that nobody caught. */
+  readonly readable?: boolean;
+}
 
 interface Bundle {
   readonly code: Uint8Array;
@@ -52,7 +68,7 @@ async function main(): Promise<void> {
 async function buildDist(): Promise<void> {
   const startedAt = new Date(Date.now() - CLOCK_LAG_MS);
   const [library, body] = await Promise.all([
-    bundle(LIBRARY),
+    bundle(LIBRARY, { head: LIBRARY_HEAD, readable: true }),
     bundle(PROGRAM_BODY),
     buildTypes({ root: ROOT, outDir: join(DIST, "types") }),
   ]);
@@ -70,7 +86,7 @@ async function buildDist(): Promise<void> {
   await removeOldBodies(bodyPath);
 }
 
-async function bundle(entryPoint: string, { head, body }: { head?: string; body?: string } = {}): Promise<Bundle> {
+async function bundle(entryPoint: string, { head, body, readable = false }: BundleOptions = {}): Promise<Bundle> {
   const { version } = JSON.parse(await readFile(join(ROOT, "package.json"), "utf8")) as { version: string };
   const { outputFiles, metafile } = await build({
     absWorkingDir: ROOT,
@@ -81,7 +97,7 @@ async function bundle(entryPoint: string, { head, body }: { head?: string; body?
     platform: "node",
     target: "node24",
     minifySyntax: true,
-    minifyWhitespace: true,
+    minifyWhitespace: !readable,
     ...(head === undefined ? {} : { banner: { js: head } }),
     define: { HOLDFAST_VERSION: JSON.stringify(version) },
     // Its build for node is CommonJS, which cannot be tree-shaken and takes 3 ms longer to load.

@@ -4,6 +4,8 @@
 set -u
 what=${1-all}
 unset CDPATH
+# Somebody may call with an empty one.
+export PATH="${PATH:-/usr/local/bin:/usr/bin:/bin}"
 cd -P -- "$(dirname -- "$0")/.." || exit 125
 . ./scripts/stale.sh
 
@@ -16,7 +18,9 @@ fail() {
 }
 
 main() {
-  mkdir -p .cache || fail "cannot write to $PWD" "make the clone writable for $(id -un), or clone it somewhere else"
+  # The lock file is tried as well: a shell ends at once, with words of its own, when it cannot open what `exec` names.
+  { mkdir -p .cache && [ -w . ] && [ -w .cache ] && true >>.cache/setup.lock; } 2>/dev/null ||
+    fail "this clone has to be set up or built again, but $PWD cannot be written" "run it once as its owner, make it writable for $(id -un), or clone it somewhere else"
   lock
   if install_is_stale .; then install; fi
   if [ "$what" = all ] && build_is_stale .; then build; fi

@@ -1,3 +1,4 @@
+import { execFileSync } from "node:child_process";
 import { mkdir, readdir, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
@@ -18,10 +19,18 @@ test("an installation gets its id once, and everyone who asks at the same time g
 test.each([
   ["damaged", (path: string) => writeFile(path, "nonsense\n"), "state-unreadable"],
   ["a directory", (path: string) => mkdir(path), "state-unreadable"],
+  ["a pipe", (path: string) => execFileSync("mkfifo", [path]), "state-unreadable"],
 ])("an id that is %s is an error: a new one would lose every sandbox", async (_, prepare, code) => {
   await using directory = await temporaryDirectory();
   await prepare(join(directory.path, "install-id"));
   await expect(installId(directory.path)).rejects.toMatchObject({ code });
+});
+
+test("what a killed process left is gone once there is an id, and nothing else is", async () => {
+  await using directory = await temporaryDirectory();
+  for (const name of ["install-id.0123456789ab", "install-id.backup"]) await writeFile(join(directory.path, name), "");
+  await installId(directory.path);
+  expect(await readdir(directory.path)).toEqual(["install-id", "install-id.backup"]);
 });
 
 test("an id that cannot be written is an error", async () => {

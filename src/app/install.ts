@@ -1,15 +1,17 @@
 /** @module The id of this installation: what keeps two of them on one backend apart. */
-import { link, mkdir, readFile, rm, writeFile } from "node:fs/promises";
+import { link, mkdir, readdir, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describeError, HoldfastError, systemCode } from "../base/errors.ts";
 import { randomId } from "../base/ids.ts";
+import { readStateFile } from "../base/regular-file.ts";
 
 const INSTALL_FILE = "install-id";
+const TEMPORARY_FILE = /^install-id\.[0-9a-f]{12}$/;
 
 /** Made once per `$HOLDFAST_HOME`; of two processes that make it at the same time, both get the same. */
 export async function installId(root: string): Promise<string> {
   const path = join(root, INSTALL_FILE);
-  const known = await readId(path);
+  const known = readId(path);
   if (known !== null) return known;
   const temporary = `${path}.${randomId(6)}`;
   try {
@@ -17,28 +19,33 @@ export async function installId(root: string): Promise<string> {
     await writeFile(temporary, `${randomId(8)}\n`, { mode: 0o600 });
     // A link fails where a rename would replace the id that somebody else has just begun to use.
     await link(temporary, path).catch((error: unknown) => {
-      if (systemCode(error) !== "EEXIST") throw error;
+      // ENOENT: whoever made the id has also swept our file away.
+      if (!["EEXIST", "ENOENT"].includes(systemCode(error) ?? "")) throw error;
     });
+    await sweep(root);
   } catch (error) {
+    // It matters less than the failure being reported.
+    await rm(temporary, { force: true }).catch(() => {});
     throw new HoldfastError("state-write-failed", `cannot write ${path}: ${describeError(error)}`, {
       facts: { path, systemCode: systemCode(error) },
       cause: error,
     });
-  } finally {
-    await rm(temporary, { force: true });
   }
-  const made = await readId(path);
+  const made = readId(path);
   if (made !== null) return made;
   throw new HoldfastError("state-unreadable", `${path} disappeared while it was being made`, { facts: { path } });
 }
 
-async function readId(path: string): Promise<string | null> {
-  const text = await readFile(path, "utf8").catch((error: unknown) => {
-    if (systemCode(error) === "ENOENT") return null;
-    throw new HoldfastError("state-unreadable", `cannot read ${path}: ${describeError(error)}`, { facts: { path }, cause: error });
-  });
-  if (text === null) return null;
-  if (/^[0-9a-f]{16}$/.test(text.trim())) return text.trim();
+/** Our own file, and those of processes that were killed at this point. */
+async function sweep(root: string): Promise<void> {
+  const names = (await readdir(root)).filter((name) => TEMPORARY_FILE.test(name));
+  await Promise.all(names.map((name) => rm(join(root, name), { force: true })));
+}
+
+function readId(path: string): string | null {
+  const text = readStateFile(path)?.trim();
+  if (text === undefined) return null;
+  if (/^[0-9a-f]{16}$/.test(text)) return text;
   throw new HoldfastError("state-unreadable", `${path} does not hold an installation id`, {
     hint: "remove the file; sandboxes made before will not be found again",
     facts: { path },

@@ -1,10 +1,13 @@
 /** @module The library's front door: sandboxes for programs, with the same rules and configuration as the command line. */
+import { CALLBACK, checkFields, checkInput, FLAG, type InputType, MAP, TEXT } from "../base/check-input.ts";
 import { systemClock } from "../base/clock.ts";
 import { createLogger, type LogRecord, silentLogger } from "../base/log.ts";
 import { DEFAULT_TASK } from "../base/names.ts";
 import { processEnvironment } from "../config/environment.ts";
 import type { CallOptions, CallResult, Command } from "../sandbox/call.ts";
+import { checkCallOptions } from "../sandbox/call-input.ts";
 import { type App, createApp } from "./create-app.ts";
+import { runOperation } from "./operation.ts";
 import { configExplain } from "./operations/config-explain.ts";
 import { configGet } from "./operations/config-get.ts";
 import { configList } from "./operations/config-list.ts";
@@ -89,10 +92,38 @@ export interface Holdfast extends AsyncDisposable {
   close(): Promise<{ left: readonly string[] }>;
 }
 
+const OPTIONS: Readonly<Record<keyof OpenHoldfastOptions, InputType>> = {
+  profile: TEXT,
+  config: MAP,
+  environment: {
+    expected: "an object of strings",
+    fits: (value) => MAP.fits(value) && Object.values(value as object).every((text) => text === undefined || TEXT.fits(text)),
+  },
+  cwd: TEXT,
+  onLog: CALLBACK,
+  debug: FLAG,
+};
+
+const SETTING: InputType = {
+  expected: "a value that JSON can hold",
+  fits(value) {
+    try {
+      return JSON.stringify(value) !== undefined;
+    } catch {
+      // TypeError: a bigint, or an object that holds itself.
+      return false;
+    }
+  },
+};
+
 export async function openHoldfast(options: OpenHoldfastOptions = {}): Promise<Holdfast> {
+  checkFields("options", options, OPTIONS);
   const { profile, config = {}, environment = processEnvironment(), cwd = process.cwd(), onLog, debug = false } = options;
   const log = onLog ? createLogger({ clock: systemClock, level: debug ? "debug" : "warn", sink: onLog }) : silentLogger;
-  const flags = Object.entries(config).map(([key, value]) => ({ name: "config", key, value }));
+  const flags = Object.entries(config).map(([key, value]) => {
+    checkInput(`config[${JSON.stringify(key)}]`, value, SETTING);
+    return { name: "config", key, value };
+  });
   const app = await createApp({ environment, cwd, profile, flags, log });
   // Loaded now, so that a mistake in it is the first thing a program hears of.
   await app.config();
@@ -106,20 +137,20 @@ function toHoldfast(app: App): Holdfast {
     home: app.profile.home,
     sandbox: (task = DEFAULT_TASK) => openBox(app, task),
     sandboxes: {
-      list: ({ all = false } = {}) => sandboxList.run(app, { all }),
-      inspect: (task) => sandboxInspect.run(app, { task }),
-      remove: async (task, { force = false } = {}) => void (await sandboxRemove.run(app, { task, force })),
-      reset: async (task, { force = false } = {}) => void (await sandboxReset.run(app, { task, force })),
+      list: (options) => runOperation(app, sandboxList, { all: false, ...options }),
+      inspect: (task) => runOperation(app, sandboxInspect, { task }),
+      remove: async (task, options) => void (await runOperation(app, sandboxRemove, { force: false, ...options, task })),
+      reset: async (task, options) => void (await runOperation(app, sandboxReset, { force: false, ...options, task })),
     },
     async endTurn(task = DEFAULT_TASK) {
       await (await app.lifecycle()).endTurn(await app.owner(task));
     },
     config: {
-      get: async (key) => (await configGet.run(app, { key })).value,
+      get: async (key) => (await runOperation(app, configGet, { key })).value,
       list: () => configList.run(app, { changed: false }),
-      explain: (key) => configExplain.run(app, { key }),
-      set: async (key, value) => void (await configSet.run(app, { key, value })),
-      unset: async (key) => void (await configUnset.run(app, { key })),
+      explain: (key) => runOperation(app, configExplain, { key }),
+      set: async (key, value) => void (await runOperation(app, configSet, { key, value })),
+      unset: async (key) => void (await runOperation(app, configUnset, { key })),
     },
     doctor: () => doctor.run(app, {}),
     close,
@@ -134,10 +165,10 @@ async function openBox(app: App, task: string): Promise<Box> {
   return {
     task,
     origin,
-    run: (command, options) => sandbox.run(command, options),
+    run: async (command, options = {}) => sandbox.run(command, checkCallOptions(options)),
     sessions: {
       list: () => sessionList.run(app, { task }),
-      remove: async (session) => void (await sessionRemove.run(app, { task, session })),
+      remove: async (session) => void (await runOperation(app, sessionRemove, { task, session })),
     },
   };
 }

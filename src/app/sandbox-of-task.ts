@@ -1,4 +1,5 @@
 /** @module Finding the sandbox of a task, or using it. */
+import { untilAborted } from "../base/abort.ts";
 import { HoldfastError } from "../base/errors.ts";
 import { suggest } from "../base/suggest.ts";
 import type { Lease } from "../lifecycle/lifecycle.ts";
@@ -7,7 +8,8 @@ import type { App } from "./create-app.ts";
 
 /** The sandbox of the task, made if it is not there. */
 export async function useSandbox(app: App, task: string, signal?: AbortSignal): Promise<Lease> {
-  const [lifecycle, owner, spec] = await Promise.all([app.lifecycle(), app.owner(task), app.spec()]);
+  const parts = Promise.all([app.lifecycle(), app.owner(task), app.spec()]);
+  const [lifecycle, owner, spec] = await untilAborted(parts, signal, "the call was cancelled before the command ran");
   return lifecycle.acquire(owner, spec, signal ? { signal } : {});
 }
 

@@ -86,7 +86,7 @@ export const ERROR_KINDS = {
   },
   "invalid-name": {
     meaning: "A profile, task or session name has characters or a form that is not allowed.",
-    fix: "Use letters, digits, `_`, `-` and `.`; the message says which rule was broken.",
+    fix: "Follow the rule that the message names; letters, digits, `_` and `-` are always allowed.",
     retryable: false,
   },
   locked: {

@@ -1,4 +1,5 @@
 /** @module The rules for names of profiles, tasks and sessions. Every name becomes a path segment, so all of them are checked here. */
+import { checkInput, TEXT } from "./check-input.ts";
 import { HoldfastError } from "./errors.ts";
 import { digest } from "./ids.ts";
 
@@ -13,18 +14,21 @@ export const DEFAULT_SESSION = "default";
 
 /** Trims and lower-cases, then refuses everything but `[a-z0-9][a-z0-9_-]{0,63}` (K1). */
 export function parseProfileName(input: string): string {
+  checkInput("profile", input, TEXT);
   const name = input.trim().toLowerCase();
   if (PROFILE_NAME.test(name)) return name;
   throw invalidName("profile", input, "1 to 64 of a-z, 0-9, `_` and `-`, beginning with a letter or digit");
 }
 
 export function parseSessionName(input: string): string {
+  checkInput("session", input, TEXT);
   if (SESSION_NAME.test(input)) return input;
   throw invalidName("session", input, "1 to 64 of A-Z, a-z, 0-9, `_`, `.` and `-`, beginning with a letter or digit, without `..`");
 }
 
 /** Task names come from boards and chat gateways, so more is allowed than in a path; `taskSegment` makes them safe. */
 export function parseTaskName(input: string): string {
+  checkInput("task", input, TEXT);
   const wellFormed = input.length > 0 && input.length <= LONGEST_TASK_NAME && input.isWellFormed();
   // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are exactly what must not pass.
   const harmless = !/[/\\\u0000-\u001f\u007f]/.test(input) && !input.includes("..") && !/^[.\-~ ]| $/.test(input);

@@ -1,19 +1,34 @@
 /** @module Signals that ask the program to end, turned into calls that can end things properly. */
+import { constants } from "node:os";
 
-const EXIT_STATUS = { SIGINT: 130, SIGTERM: 143, SIGHUP: 129 } as const;
+const EXIT_STATUS = { SIGINT: 130, SIGTERM: 143, SIGHUP: 129, SIGQUIT: 131 } as const;
 type EndSignal = keyof typeof EXIT_STATUS;
 const SIGNALS = Object.keys(EXIT_STATUS) as EndSignal[];
+/** What ./holdfast puts before all other words. */
+const IGNORED_WORD = /^__ignored=(\d+)$/;
 
 export interface Interrupt extends Disposable {
   /** The status to end with when a signal came. */
   readonly exitStatus: number | undefined;
 }
 
+/**
+ * Goes on ignoring what the caller ignores (`nohup`, a shell's background jobs), and returns the words without the one that tells it:
+ * Node makes every signal deadly again before the first line of a program runs, so ./holdfast hands over the mask of its own process.
+ */
+export function keepIgnored(args: readonly string[]): readonly string[] {
+  const mask = IGNORED_WORD.exec(args[0] ?? "")?.[1];
+  if (mask === undefined) return args;
+  for (const signal of SIGNALS) if (Number(mask) & (1 << (constants.signals[signal] - 1))) process.on(signal, ignore);
+  return args.slice(1);
+}
+
 /** Until disposed, the first signal and the second one call back; a third ends the process the hard way, in case ending properly hangs. */
 export function onInterrupt({ first, second }: { first: () => void; second: () => void }): Interrupt {
   let exitStatus: number | undefined;
+  const heard = SIGNALS.filter((signal) => !process.listeners(signal).includes(ignore));
   const stop = () => {
-    for (const signal of SIGNALS) process.off(signal, onSignal);
+    for (const signal of heard) process.off(signal, onSignal);
   };
   const onSignal = (signal: EndSignal) => {
     if (exitStatus === undefined) {
@@ -24,7 +39,7 @@ export function onInterrupt({ first, second }: { first: () => void; second: () =
       second();
     }
   };
-  for (const signal of SIGNALS) process.on(signal, onSignal);
+  for (const signal of heard) process.on(signal, onSignal);
   return {
     get exitStatus() {
       return exitStatus;
@@ -35,7 +50,9 @@ export function onInterrupt({ first, second }: { first: () => void; second: () =
 
 /** While another program has the terminal, Ctrl-C is meant for that program, though both receive it. */
 export function ignoreCtrlC(): Disposable {
-  const ignore = () => {};
-  process.on("SIGINT", ignore);
-  return { [Symbol.dispose]: () => void process.off("SIGINT", ignore) };
+  const leave = () => {};
+  process.on("SIGINT", leave);
+  return { [Symbol.dispose]: () => void process.off("SIGINT", leave) };
 }
+
+function ignore(): void {}

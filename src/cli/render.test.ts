@@ -16,6 +16,8 @@ function terminalWith({ tty = false, noColor, input = "" }: { tty?: boolean; noC
 }
 
 const problem = new HoldfastError("usage", "this was wrong", { hint: "do that", facts: { word: "x" }, cause: new Error("the root") });
+// biome-ignore lint/suspicious/noControlCharactersInRegex: what a terminal would obey, or a line that looks like one of ours.
+const FOREIGN = /[\u001b\u009b\u202e\u2066]|^hint: fake/m;
 const quiet = { json: false, debug: false };
 
 describe("errors", () => {
@@ -61,6 +63,16 @@ describe("errors", () => {
     const { terminal, err } = terminalWith();
     terminal.error(new HoldfastError("usage", "a\nb\u001b[2J\u0085\u007f", { hint: "c\td" }), quiet);
     expect(err()).toBe("error: a\\nb\\u001b[2J\\u0085\\u007f\nhint: c\\td\n");
+  });
+
+  test("show no other writing direction and no foreign line in their causes either", () => {
+    const { terminal, err } = terminalWith();
+    const forged = "x\u001b[31m\nhint: fake\u202e\u2066";
+    const error = new HoldfastError("usage", forged, { facts: { forged }, cause: new Error(forged, { cause: forged }) });
+    terminal.error(error, { json: false, debug: true });
+    terminal.error(error, { json: true, debug: false });
+    expect(err()).not.toMatch(FOREIGN);
+    expect(JSON.parse(err().trim().split("\n").at(-1) ?? "").error.message).toBe(forged);
   });
 });
 
@@ -132,4 +144,15 @@ test("a question is asked on standard error, so that data stays data", async () 
   expect(err()).toContain("Go on? ");
   expect(out()).toBe("");
   expect(terminalWith().terminal.interactive).toBe(false);
+});
+
+test("questions, log records and JSON show control characters instead of obeying them", async () => {
+  const name = "x\u001b[31m\nhint: fake\u202e\u009b";
+  const { terminal, out, err } = terminalWith({ tty: true, noColor: "1", input: "y\n" });
+  terminal.log({ time: 0, level: "warn", message: name, fields: { name } });
+  terminal.json({ name });
+  expect(err() + out()).not.toMatch(FOREIGN);
+  expect(JSON.parse(out())).toEqual({ name });
+  await terminal.ask(`${name}?`);
+  expect(err()).toContain("x\\u001b[31m\\nhint: fake\\u202e\\u009b? ");
 });

@@ -38,6 +38,8 @@ export interface Terminal {
   readonly outputLoss: "reader gone" | Error | null;
   /** Called once when that happens. */
   onOutputLoss(callback: () => void): void;
+  /** Its reader has not taken all of the output yet. */
+  readonly outputPending: boolean;
   /** From now on nobody waits for a reader that does not read. */
   abandonOutput(): void;
   /** Resolves when everything has been handed to the system, as far as somebody takes it. */
@@ -83,7 +85,7 @@ export function createTerminal({ stdin, stdout, stderr, noColor }: TerminalOptio
 
   return {
     line,
-    json: (value) => line(JSON.stringify(value, null, 2)),
+    json: (value) => line(visibleLines(JSON.stringify(value, null, 2))),
     table(headings, rows) {
       for (const row of alignColumns([headings, ...rows])) line(row);
     },
@@ -92,14 +94,15 @@ export function createTerminal({ stdin, stdout, stderr, noColor }: TerminalOptio
     note: (text) => say(`note: ${visible(text)}`),
     warn: (text) => say(`${paint(YELLOW, "warning:")} ${visible(text)}`),
     error(error, { json, debug }) {
-      if (json) say(JSON.stringify({ error }));
+      if (json) say(visible(JSON.stringify({ error })));
       else {
         say(`${paint(RED, "error:")} ${visible(error.message)}`);
         say(`${paint(BOLD, "hint:")} ${visible(error.hint)}`);
       }
       if (debug) say(withCauses(error));
     },
-    log: ({ time, level, message, fields }) => say(`${new Date(time).toISOString()} ${level} ${message} ${JSON.stringify(fields)}`),
+    log: ({ time, level, message, fields }) =>
+      say(visible(`${new Date(time).toISOString()} ${level} ${message} ${JSON.stringify(fields)}`)),
     get input() {
       return stdin();
     },
@@ -114,7 +117,7 @@ export function createTerminal({ stdin, stdout, stderr, noColor }: TerminalOptio
       reader.once("close", () => resolve(""));
       reader.once("SIGINT", () => reject(new HoldfastError("aborted", "interrupted", { facts: { signal: "SIGINT" } })));
       try {
-        return (await Promise.race([reader.question(`${question} `), unanswered])).trim();
+        return (await Promise.race([reader.question(`${visible(question)} `), unanswered])).trim();
       } finally {
         reader.close();
       }
@@ -125,6 +128,9 @@ export function createTerminal({ stdin, stdout, stderr, noColor }: TerminalOptio
     onOutputLoss(callback) {
       if (outputLoss) callback();
       else lossCallbacks.push(callback);
+    },
+    get outputPending() {
+      return outputLoss === null && stdout.writableLength > 0;
     },
     abandonOutput() {
       abandoned = true;
@@ -159,19 +165,31 @@ function alignColumns(rows: readonly (readonly string[])[]): string[] {
   );
 }
 
-/** A directory may be called anything, line breaks and commands to the terminal included. */
+/**
+ * A directory may be called anything, line breaks, commands to the terminal and changes of the writing direction included.
+ * In JSON, what this puts in their place means the same.
+ */
 function visible(text: string): string {
-  return text.replace(/\p{Cc}/gu, (character) => {
+  return text.replace(/[\p{Cc}\u202a-\u202e\u2066-\u2069]/gu, (character) => {
     const escaped = JSON.stringify(character).slice(1, -1);
     return escaped === character ? `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}` : escaped;
   });
 }
 
+function visibleLines(text: string): string {
+  return text.split("\n").map(visible).join("\n");
+}
+
 function withCauses(error: HoldfastError): string {
   const parts: string[] = [];
   for (let current: unknown = error; current !== undefined; current = current instanceof Error ? current.cause : undefined) {
-    const facts = HoldfastError.isInstance(current) ? ` ${JSON.stringify(current.facts)}` : "";
-    parts.push((current instanceof Error ? (current.stack ?? current.message) : String(current)) + facts);
+    const facts = HoldfastError.isInstance(current) ? ` ${visible(JSON.stringify(current.facts))}` : "";
+    parts.push((current instanceof Error ? stackOf(current) : visible(String(current))) + facts);
   }
   return parts.join("\ncaused by: ");
+}
+
+/** The lines of a stack are ours, those of the message in it are not. */
+function stackOf({ message, stack = message }: Error): string {
+  return visibleLines(stack.replace(message, () => visible(message)));
 }

@@ -25,9 +25,10 @@ describe("S39 what a local sandbox inherits", () => {
   });
 
   test("what looks like a secret in the profile's .env is withheld, whoever exported it", () => {
-    const environment = { ACME_API_KEY: "1", ACME_TOKEN: "2", ACME_SECRET: "3", ACME_PASSWORD: "4", ACME_URL: "5", OTHER_TOKEN: "6" };
-    const dotenv = { ACME_API_KEY: "x", ACME_TOKEN: "x", ACME_SECRET: "x", ACME_PASSWORD: "x", ACME_URL: "x" };
-    expect(withoutCredentials(environment, dotenv)).toEqual({ ACME_URL: "5", OTHER_TOKEN: "6" });
+    const kinds = ["API_KEY", "AUTH", "CREDENTIALS", "KEY", "PASS", "PASSWD", "PASSWORD", "PAT", "SECRET", "TOKEN", "URL", "PATH"];
+    const dotenv = Object.fromEntries(kinds.map((kind) => [`ACME_${kind}`, "x"]));
+    const environment = { ...dotenv, ACME_URL: "5", OTHER_TOKEN: "6" };
+    expect(withoutCredentials(environment, dotenv)).toEqual({ ACME_URL: "5", ACME_PATH: "x", OTHER_TOKEN: "6" });
   });
 
   test("everything else stays: tools need it", () => {

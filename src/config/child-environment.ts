@@ -91,7 +91,7 @@ export const CREDENTIAL_VARIABLES: ReadonlySet<string> = new Set([
 ]);
 
 const OWN_SECRET = /^HOLDFAST_.*_(?:KEY|TOKEN|SECRET|PASSWORD)$/;
-const DOTENV_SECRET = /_(?:API_KEY|TOKEN|SECRET|PASSWORD)$/;
+const DOTENV_SECRET = /_(?:AUTH|CREDENTIALS|KEY|PASS|PASSWD|PASSWORD|PAT|SECRET|TOKEN)$/;
 
 /** Whether a variable holds a credential that commands get only when a person names it. */
 export function isCredential(name: string): boolean {

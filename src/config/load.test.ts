@@ -242,6 +242,9 @@ describe("S46 bad input is an error that names the place", () => {
     ["two documents", "terminal:\n---\nterminal:\n", "the file holds more than one YAML document", 2],
     ["a tag nobody knows", "terminal:\n  cwd: !secret x\n", "this is not YAML", 2],
     ["an alias without anchor", "terminal:\n  cwd: *x\n", "cwd cannot be resolved", 2],
+    ["a section that is an alias without anchor", "\nterminal: *nope\n", "terminal cannot be resolved", 2],
+    ["a file that is an alias without anchor", "*nope\n", "the file cannot be resolved", 1],
+    ["a very long key", `terminal:\n  ${"k".repeat(2000)}: 1\n`, "a key is longer than 1024 characters", 2],
   ])("%s", async (_, text, message, line) => {
     await yaml(text);
     const error = await failure();

@@ -61,6 +61,12 @@ interface Entry {
 
 export function entriesOf({ yaml, document, sourceAt }: YamlFile, part: { node: unknown; what: string }, findings: Findings): Entry[] {
   const node = yaml.isAlias(part.node) ? part.node.resolve(document) : part.node;
+  if (yaml.isAlias(part.node) && node === undefined) {
+    const source = sourceAt(part.node.range?.[0] ?? 0);
+    const message = `${part.what} cannot be resolved: there is no anchor for its alias (${describeSource(source)})`;
+    findings.addProblem({ code: "config-syntax", message, source });
+    return [];
+  }
   if (node === null || node === undefined || (yaml.isScalar(node) && node.value === null)) return [];
   if (yaml.isMap<ParsedNode, ParsedNode | null>(node)) {
     return node.items.map(({ key, value }) => ({
@@ -131,8 +137,10 @@ function explain(error: YAMLError, text: string): string {
       return "the file holds more than one YAML document";
     case "NON_STRING_KEY":
       return "a list or map stands in the place of a key";
+    case "KEY_OVER_1024_CHARS":
+      return "a key is longer than 1024 characters";
     default:
-      // Behind a colon the parser quotes the text itself, which may be a secret.
-      return `this is not YAML: ${error.message.split(":", 1)[0]}`;
+      // Behind a word and a colon the parser quotes the text itself, which may be a secret.
+      return `this is not YAML: ${error.message.split(/(?<=\w):/, 1)[0]}`;
   }
 }

@@ -3,6 +3,7 @@ import { HoldfastError } from "../base/errors.ts";
 import type { Logger } from "../base/log.ts";
 import type { CallResult } from "../sandbox/call.ts";
 import type { Abortable, Capabilities, Owner } from "../sandbox/driver.ts";
+import { guardInput } from "../sandbox/feed.ts";
 import type { Sandbox } from "../sandbox/sandbox.ts";
 import { fingerprint, type SandboxSpec } from "../sandbox/spec.ts";
 import type { Entry, Origin } from "./entry.ts";
@@ -99,6 +100,7 @@ export function createLease(first: Entry, { owner, spec, registry, teardown, cap
       return current.ref;
     },
     async run(command, options = {}): Promise<CallResult> {
+      using _guard = guardInput(options.stdin);
       const before = believed;
       const { value, sandboxId } = await use({
         signal: options.signal,

@@ -2,10 +2,10 @@
 import { throwIfAborted, untilAborted } from "../base/abort.ts";
 import type { Clock } from "../base/clock.ts";
 import { HoldfastError } from "../base/errors.ts";
+import { type SharedWork, shareWork } from "../base/shared-work.ts";
 import type { Abortable, Owner } from "../sandbox/driver.ts";
 import type { SandboxSpec } from "../sandbox/spec.ts";
 import { type Entry, keyOf } from "./entry.ts";
-import { type SharedWork, shareWork } from "./shared-work.ts";
 
 export interface Registry {
   /** Begins a use: opens the sandbox unless it is held, and keeps it from being torn down until `leave`. */

@@ -1,3 +1,4 @@
+import { execFileSync } from "node:child_process";
 import { mkdir, readdir, readFile, stat, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
@@ -33,6 +34,13 @@ describe("profiles", () => {
     await symlink("/", join(folder, "leads-out"));
     expect((await at.profiles.list()).map(({ name }) => name)).toEqual(["default", "real"]);
     await expect(at.profiles.find("leads-out")).rejects.toMatchObject({ code: "profile-not-found" });
+  });
+
+  test("a sticky choice that is a pipe is an error, and nobody waits for it", async () => {
+    await using at = await emptyRoot();
+    await mkdir(at.root);
+    execFileSync("mkfifo", [join(at.root, "active-profile")]);
+    await expect(at.profiles.sticky()).rejects.toMatchObject({ code: "state-unreadable" });
   });
 
   test("K1 the root may be a link", async () => {

@@ -1,10 +1,11 @@
 /** @module Profiles: named homes for configuration, secrets and sandboxes (K1–K3). */
-import { cp, lstat, mkdir, readdir, readFile, rename, rm, stat, writeFile } from "node:fs/promises";
+import { cp, lstat, mkdir, readdir, rename, rm, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { writeFailed, writeFileAtomic } from "../base/atomic-file.ts";
 import { describeError, HoldfastError, systemCode, wrapError } from "../base/errors.ts";
 import { randomId } from "../base/ids.ts";
 import { DEFAULT_PROFILE, parseProfileName } from "../base/names.ts";
+import { readStateFile } from "../base/regular-file.ts";
 import { suggest } from "../base/suggest.ts";
 
 const STICKY_FILE = "active-profile";
@@ -86,14 +87,7 @@ export function createProfiles(root: string): Profiles {
       return describe(name);
     },
     async sticky() {
-      const text = await readFile(stickyFile, "utf8").catch((error: unknown) => {
-        if (systemCode(error) === "ENOENT") return "";
-        throw new HoldfastError("state-unreadable", `cannot read ${stickyFile}: ${describeError(error)}`, {
-          facts: { path: stickyFile },
-          cause: error,
-        });
-      });
-      return text.trim() || null;
+      return readStateFile(stickyFile)?.trim() || null;
     },
     async use(input) {
       const profile = await find(input);

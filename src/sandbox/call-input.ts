@@ -1,13 +1,41 @@
 /** @module What a call accepts: everything is checked before anything runs. */
+import { Readable } from "node:stream";
+import { CALLBACK, checkFields, checkInput, FLAG, type InputType, MAP, NUMBER, TEXT } from "../base/check-input.ts";
 import { HoldfastError } from "../base/errors.ts";
-import type { Command } from "./call.ts";
+import type { CallOptions, Command } from "./call.ts";
 import { quoteArgv } from "./quote.ts";
 import { CALL_VARIABLE, ONE_CALL_PREFIX, SANDBOX_VARIABLE } from "./session/script.ts";
 
 const VARIABLE_NAME = /^[A-Za-z_][A-Za-z0-9_]*$/;
 const RESERVED_NAME = new RegExp(`^(${CALL_VARIABLE}$|${SANDBOX_VARIABLE}$|${ONE_CALL_PREFIX}|__holdfast_)`);
 
+const COMMAND: InputType = {
+  expected: "a string or an array of strings",
+  fits: (value) => TEXT.fits(value) || (Array.isArray(value) && value.every(TEXT.fits)),
+};
+const OPTIONS: Readonly<Record<keyof CallOptions, InputType>> = {
+  session: TEXT,
+  timeoutMs: NUMBER,
+  cwd: TEXT,
+  env: MAP,
+  stdin: {
+    expected: "a string, bytes or a readable stream",
+    fits: (value) => TEXT.fits(value) || value instanceof Uint8Array || value instanceof Readable,
+  },
+  merge: FLAG,
+  overflowFile: FLAG,
+  onOutput: CALLBACK,
+  signal: { expected: "an AbortSignal", fits: (value) => value instanceof AbortSignal },
+};
+
+/** For callers that no compiler has checked. @throws `invalid-input`, naming the field */
+export function checkCallOptions(options: CallOptions): CallOptions {
+  checkFields("options", options, OPTIONS);
+  return options;
+}
+
 export function commandText(command: Command): string {
+  checkInput("command", command, COMMAND);
   const text = typeof command === "string" ? command : argvText(command);
   if (text.trim() === "") throw new HoldfastError("invalid-command", "the command is empty");
   if (text.includes("\0")) throw new HoldfastError("invalid-command", "the command holds a NUL byte, which no shell can take");
@@ -32,6 +60,7 @@ export function oneCallVariables(env: Readonly<Record<string, string>>): Readonl
         facts: { name },
       });
     }
+    checkInput(`env.${name}`, value, TEXT);
     if (value.includes("\0")) throw new HoldfastError("invalid-input", `the value of ${name} holds a NUL byte`, { facts: { name } });
   }
   return env;

@@ -130,7 +130,8 @@ export interface SandboxProcess {
   readonly stdin: Writable | null;
   /**
    * Settles when the process itself has ended and all that it wrote before was handed to `onOutput`.
-   * A background grandchild that holds the pipe open delays nothing.
+   * A background grandchild that holds the pipe open delays nothing. An `onOutput` that never settles holds it up for ever, but after
+   * `kill` only for a few seconds: then the output that it has not taken is dropped.
    * @throws `sandbox-lost` when the sandbox went away before the end was known.
    */
   readonly ended: Promise<ExitStatus>;

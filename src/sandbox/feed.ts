@@ -1,9 +1,27 @@
 /** @module Giving a command its input. */
 import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
-import { systemCode, wrapError } from "../base/errors.ts";
+import { type HoldfastError, systemCode, wrapError } from "../base/errors.ts";
 import type { CallOptions } from "./call.ts";
 import type { SandboxProcess } from "./driver.ts";
+
+/**
+ * From now until disposed, a stream that fails does not take the whole program with it: nobody else may be listening before `feed` does.
+ */
+export function guardInput(input: CallOptions["stdin"]): Disposable {
+  const nothing = () => {};
+  if (input instanceof Readable) input.on("error", nothing);
+  return {
+    [Symbol.dispose]() {
+      if (input instanceof Readable) input.off("error", nothing);
+    },
+  };
+}
+
+/** @throws `invalid-input` when a stream has failed already */
+export function throwIfInputFailed(input: CallOptions["stdin"]): void {
+  if (input instanceof Readable && input.errored) throw inputFailed(input.errored);
+}
 
 /**
  * Settles when all input was handed over or nobody reads any more of it.
@@ -27,6 +45,10 @@ export async function feed({ stdin, ended }: SandboxProcess, input: CallOptions[
   } catch (error) {
     // The command ended or closed its input before the stream did. A stream that closes before its end looks alike, but is a failure.
     if (over.signal.aborted || systemCode(error) === "EPIPE" || readerLeft) return;
-    throw wrapError(error, "invalid-input", "the stream of input for the command failed");
+    throw inputFailed(error);
   }
+}
+
+function inputFailed(error: unknown): HoldfastError {
+  return wrapError(error, "invalid-input", "the stream of input for the command failed");
 }

@@ -1,13 +1,13 @@
 /** @module Running one call: session, timeout, interrupt, input, output, and an honest result. */
 import { Readable } from "node:stream";
-import { throwIfAborted, untilAborted } from "../base/abort.ts";
+import { throwIfAborted } from "../base/abort.ts";
 import type { Clock } from "../base/clock.ts";
 import { HoldfastError } from "../base/errors.ts";
 import { DEFAULT_SESSION } from "../base/names.ts";
 import type { CallOptions, CallResult, Command } from "./call.ts";
 import { checkDirectory, checkTimeout, commandText, oneCallVariables } from "./call-input.ts";
 import type { Connection, ExitStatus, FileAccess, OutputStream, SandboxProcess } from "./driver.ts";
-import { feed } from "./feed.ts";
+import { feed, guardInput, throwIfInputFailed } from "./feed.ts";
 import { createOutputRecorder, type OutputLimits, type OutputRecorder, type RecordedOutput } from "./output/recorder.ts";
 import { parseReport, type ShellReport } from "./session/report.ts";
 import { callArgv, LONGEST_COMMAND_ARGUMENT, ONE_CALL_PREFIX } from "./session/script.ts";
@@ -47,6 +47,7 @@ interface Attempt {
 
 export async function runCall(machinery: CallMachinery, command: Command, options: CallOptions = {}): Promise<CallResult> {
   const { sessions, clock } = machinery;
+  using _guard = guardInput(options.stdin);
   const session = options.session ?? DEFAULT_SESSION;
   const request: Request = {
     text: commandText(command),
@@ -58,16 +59,18 @@ export async function runCall(machinery: CallMachinery, command: Command, option
   };
   const startedAt = clock.monotonic();
   // A copy: calls that begin a session together are all told the same.
-  const warnings = [...(await untilAborted(sessions.begin(session), options.signal, NOT_RUN))];
+  const warnings = [...(await sessions.begin(session, options.signal))];
   let attempt = await attemptCall(machinery, request);
   if (sessionWasGone(attempt) && !(options.stdin instanceof Readable)) {
     // The shell stopped before the command, so this repeats nothing. A stream of input, though, may be used up.
     sessions.forget(session);
-    warnings.push(...(await sessions.begin(session)));
+    warnings.push(...(await sessions.begin(session, options.signal)));
     attempt = await attemptCall(machinery, request);
   }
   const { report, status, ending, output } = attempt;
   const ended = shellEnd(report, { request, status, output });
+  if (ended === null && ending === "own")
+    warnings.push(`the shell was replaced or killed before it could save session ${session}, which stays as it was`);
   if (ended?.unsaved) warnings.push(`what the command changed in session ${session} was not saved: ${ended.unsaved}`);
   const { fileProblem, ...recorded } = output;
   if (fileProblem !== null) warnings.push(`the overflow file is not whole: ${fileProblem}`);
@@ -89,6 +92,7 @@ export async function runCall(machinery: CallMachinery, command: Command, option
 async function attemptCall(machinery: CallMachinery, { text, env, cwd, session, timeoutMs, options }: Request): Promise<Attempt> {
   const { connection, files, sessions, clock, limits } = machinery;
   throwIfAborted(options.signal, NOT_RUN);
+  throwIfInputFailed(options.stdin);
   const { resultFile, commandFile } = sessions.callFiles();
   const inFile = Buffer.byteLength(text) > LONGEST_COMMAND_ARGUMENT;
   let started = false;

@@ -6,6 +6,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { describeIf, type RequirementName } from "../helpers/requirements.ts";
 import { type TemporaryDirectory, temporaryDirectory } from "../helpers/temporary-directory.ts";
 import { badInputCases } from "./sandbox-driver/bad-input.ts";
+import { beginningCases } from "./sandbox-driver/beginnings.ts";
 import { concurrencyCases } from "./sandbox-driver/concurrency.ts";
 import { directoryCases } from "./sandbox-driver/directories.ts";
 import { endingCases } from "./sandbox-driver/endings.ts";
@@ -37,6 +38,7 @@ const CALL_TOPICS: Readonly<Record<string, Cases>> = {
   sessions: sessionCases,
   variables: variableCases,
   directories: directoryCases,
+  "beginnings of calls": beginningCases,
   "ends of calls": endingCases,
   "output of calls": outputCases,
   "input of calls": inputCases,

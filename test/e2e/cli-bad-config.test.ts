@@ -11,6 +11,7 @@ const dotenv = (text: string) => (cli: TestCli) => writeFile(join(cli.home, ".en
 const CASES: Case[] = [
   ["a config.yaml that is a directory", (cli) => mkdir(join(cli.home, "config.yaml")), /config\.yaml: it is a directory/],
   ["a config.yaml that leads nowhere", (cli) => symlink("nowhere", join(cli.home, "config.yaml")), /config\.yaml: it is a link to a file/],
+  ["a config.yaml that is far too large", config("# long\n".repeat(150_000)), /config\.yaml: it is larger than 1 MB/],
   ["a config.yaml with a tab", config("terminal:\n\ttimeout: 60\n"), /a tab is used as indentation \(.*config\.yaml line 2\)/],
   ["a config.yaml that is not YAML", config("terminal:\n  - [a\n  b: {\n"), /not YAML.*\(.*config\.yaml line \d\)/],
   ["a config.yaml that is not text", config(Buffer.from([0xff, 0xfe, 0x00, 0x80])), /config\.yaml is not UTF-8 text/],

@@ -4,6 +4,7 @@ import { closeSync, constants, existsSync, openSync, writeSync } from "node:fs";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { Readable } from "node:stream";
+import { text } from "node:stream/consumers";
 import { describe, expect, test, vi } from "vitest";
 import { createTestCli, PROGRAM } from "../helpers/cli.ts";
 import { describeIf, testIf } from "../helpers/requirements.ts";
@@ -90,6 +91,42 @@ describe("S33 a signal", () => {
     const [status] = await once(child, "exit");
     closeSync(full);
     expect(status).toBe(130);
+  });
+});
+
+test("S33 a timeout is not held up by a reader that does not read, and what is dropped is said", async () => {
+  await using cli = await createTestCli();
+  const full = fullPipe(join(cli.directory, "pipe"));
+  const child = spawn(process.execPath, [PROGRAM, "exec", "--timeout", "0.3", "--", "yes"], {
+    cwd: cli.directory,
+    env: cli.env,
+    stdio: ["ignore", full, "pipe"],
+  });
+  const [said, [status]] = await Promise.all([text(child.stderr as Readable), once(child, "exit")]);
+  closeSync(full);
+  expect(status).toBe(124);
+  expect(said).toMatch(/^note: the rest of the output was dropped.*\nnote: the command was ended after .* \(timeout\)$/m);
+});
+
+describe("a signal that the caller ignores", () => {
+  test.each([
+    ["SIGHUP", 1, "SIGTERM", 143],
+    ["SIGINT", 2, "SIGTERM", 143],
+    ["SIGTERM", 16384, "SIGINT", 130],
+  ] as const)("%s (as nohup and shells do) does not end the command, another does", async (ignored, mask, other, status) => {
+    await using cli = await createTestCli();
+    const holdfast = cli.start([
+      `__ignored=${mask}`,
+      "exec",
+      "--",
+      "echo ready; until [ -e go ]; do sleep 0.05; done; echo still; sleep 600",
+    ]);
+    await holdfast.untilPrinted("ready");
+    holdfast.child.kill(ignored);
+    await writeFile(join(cli.directory, "go"), "");
+    await holdfast.untilPrinted("still");
+    holdfast.child.kill(other);
+    expect(await holdfast.ended).toMatchObject({ status });
   });
 });
 

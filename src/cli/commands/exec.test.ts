@@ -71,6 +71,13 @@ describe("exec", () => {
     expect(stderr).toContain("is not a directory");
   });
 
+  test("S34 merges both streams in the exact order of writing when asked to", async () => {
+    await using cli = await createTestCli();
+    const command = "for n in {1..200}; do echo $n; echo $n >&2; done";
+    const expected = Array.from({ length: 200 }, (_, index) => `${index + 1}\n${index + 1}\n`).join("");
+    expect(await cli.run(["exec", "--merge", "--", command])).toEqual({ status: 0, stdout: expected, stderr: "" });
+  });
+
   test("gives the command no input unless it is asked to", async () => {
     await using cli = await createTestCli();
     expect((await cli.run(["exec", "--", "cat"], { input: "text" })).stdout).toBe("");

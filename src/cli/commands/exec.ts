@@ -19,6 +19,7 @@ interface ExecFlags {
   cwd?: string;
   env?: string[];
   stdin?: boolean;
+  merge?: boolean;
   json?: boolean;
 }
 
@@ -36,6 +37,7 @@ export const register: RegisterVerb = (command, { runner }) => {
       ),
     )
     .option("--stdin", "let the command read what is piped into holdfast")
+    .option("--merge", "send standard error to standard output too, in the exact order of writing")
     .passThroughOptions()
     .action((words: string[]) => runner.run(command, (invocation) => exec(words, invocation)));
   addHelpNotes(command, {
@@ -57,7 +59,7 @@ export const register: RegisterVerb = (command, { runner }) => {
 };
 
 async function exec(words: string[], { app, terminal, flags }: VerbInvocation): Promise<number> {
-  const { task, session, timeout, cwd, env, stdin, json } = flags as unknown as ExecFlags;
+  const { task, session, timeout, cwd, env, stdin, merge, json } = flags as unknown as ExecFlags;
   const abort = new AbortController();
   terminal.onOutputLoss(() => abort.abort());
   using interrupt = onInterrupt({
@@ -77,13 +79,17 @@ async function exec(words: string[], { app, terminal, flags }: VerbInvocation): 
     ...(cwd === undefined ? {} : { cwd }),
     ...(env === undefined ? {} : { env: variables(env, app.environment) }),
     ...(stdin ? { stdin: terminal.input } : {}),
+    ...(merge ? { merge } : {}),
     ...(json ? {} : { onOutput: terminal.bytes, overflowFile: false }),
   };
   const command = words.length === 1 ? (words[0] as string) : words;
   const result = await runInSandbox(app, task, { command, ...options }).catch((error: unknown) => endedEarly(error, interrupt));
   if (typeof result === "number") return result;
   if (json) terminal.json({ profile: app.profile.name, task, ...result });
-  else tellAside(result, terminal);
+  else {
+    if (terminal.outputPending) giveUpReader(terminal);
+    tellAside(result, terminal);
+  }
   return interrupt.exitStatus ?? result.exitCode;
 }
 
@@ -91,6 +97,12 @@ async function exec(words: string[], { app, terminal, flags }: VerbInvocation): 
 function endedEarly(error: unknown, { exitStatus }: Interrupt): number {
   if (exitStatus !== undefined && HoldfastError.isInstance(error) && error.code === "aborted") return exitStatus;
   throw error;
+}
+
+/** A call waits until its output is taken, unless it had to be ended and the reader did not read even then. */
+function giveUpReader(terminal: Terminal): void {
+  terminal.abandonOutput();
+  terminal.note("the rest of the output was dropped, because its reader did not take it");
 }
 
 /** What happened beside the command's own output; nothing of it may get lost in a pipe, so it goes to standard error. */

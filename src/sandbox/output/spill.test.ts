@@ -1,4 +1,4 @@
-import { mkdir, readdir, readFile, stat, utimes, writeFile } from "node:fs/promises";
+import { mkdir, readdir, readFile, stat, symlink, utimes, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
@@ -98,6 +98,20 @@ describe("S34 an overflow file", () => {
     expect(await spill.close()).toEqual({ path: null, problem: expect.stringMatching(/could not be written.*(EEXIST|ENOTDIR)/) });
     await spill.discard();
   });
+
+  test("is never made, and none removed, behind a link", async () => {
+    const elsewhere = freshDirectory();
+    await mkdir(elsewhere);
+    const precious = join(elsewhere, "2020-01-01T000000.000Z-00000000.log");
+    await writeFile(precious, "x");
+    await utimes(precious, new Date(0), new Date(0));
+    const directory = freshDirectory();
+    await symlink(elsewhere, directory);
+    const spill = spillIn(directory);
+    await spill.write(Buffer.alloc(100));
+    expect(await spill.close()).toEqual({ path: null, problem: expect.stringContaining("is a link") });
+    expect(await readdir(elsewhere)).toHaveLength(1);
+  });
 });
 
 describe("old overflow files", () => {
@@ -105,7 +119,7 @@ describe("old overflow files", () => {
     const directory = freshDirectory();
     await mkdir(directory);
     for (const [index, age] of ages.entries()) {
-      const path = join(directory, `${new Date(Date.now() - age).toISOString().replaceAll(":", "")}-${index}.log`);
+      const path = join(directory, `${new Date(Date.now() - age).toISOString().replaceAll(":", "")}-${String(index).padStart(8, "0")}.log`);
       await writeFile(path, "old");
       await utimes(path, new Date(), new Date(Date.now() - age));
     }
@@ -136,8 +150,11 @@ describe("old overflow files", () => {
 
   test("of others stay: only our own kind is touched", async () => {
     const directory = await directoryWith([]);
-    await writeFile(join(directory, "notes.txt"), "mine");
-    await utimes(join(directory, "notes.txt"), new Date(0), new Date(0));
-    expect(await remaining(directory)).toBe(1);
+    const foreign = ["notes.txt", "server.log", "2020-01-01T000000.000Z-server.log"];
+    for (const name of foreign) {
+      await writeFile(join(directory, name), "mine");
+      await utimes(join(directory, name), new Date(0), new Date(0));
+    }
+    expect(await remaining(directory)).toBe(foreign.length);
   });
 });

@@ -1,10 +1,12 @@
 /** @module The whole output of a call in a file, once it is too long for memory. */
-import { type FileHandle, mkdir, open, readdir, stat, unlink } from "node:fs/promises";
+import { type FileHandle, lstat, mkdir, open, readdir, unlink } from "node:fs/promises";
 import { join } from "node:path";
 import type { Clock } from "../../base/clock.ts";
 import { describeError, systemCode } from "../../base/errors.ts";
 import { randomId } from "../../base/ids.ts";
 
+// As `append` names them.
+const OWN_NAME = /^\d{4}-\d\d-\d\dT\d{6}\.\d{3}Z-[0-9a-f]{8}\.log$/;
 const KEEP_MS = 7 * 24 * 60 * 60 * 1000;
 const KEEP_FILES = 64;
 // However many there are: the caller that was told of a file must still find it.
@@ -97,13 +99,15 @@ async function writeAll(file: FileHandle, bytes: Uint8Array): Promise<void> {
 /** Old overflow files go when a new one is made; nothing else ever reads them. */
 async function prune(directory: string, clock: Clock): Promise<void> {
   await mkdir(directory, { recursive: true, mode: 0o700 });
-  const names = (await readdir(directory)).filter((name) => name.endsWith(".log")).sort();
+  // Behind a link are other people's files.
+  if ((await lstat(directory)).isSymbolicLink()) throw new Error(`${directory} is a link`);
+  const names = (await readdir(directory)).filter((name) => OWN_NAME.test(name)).sort();
   const surplus = names.slice(0, Math.max(0, names.length - KEEP_FILES + 1));
   for (const name of names) {
     const path = join(directory, name);
-    const facts = await stat(path).catch(ignoreMissing);
+    const facts = await lstat(path).catch(ignoreMissing);
     const longest = surplus.includes(name) ? KEEP_AT_LEAST_MS : KEEP_MS;
-    if (facts && clock.now() - facts.mtimeMs > longest) await unlink(path).catch(ignoreMissing);
+    if (facts?.isFile() && clock.now() - facts.mtimeMs > longest) await unlink(path).catch(ignoreMissing);
   }
 }
 

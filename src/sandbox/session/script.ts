@@ -13,47 +13,70 @@ export const ONE_CALL_PREFIX = "HOLDFAST_ENV_";
 export const LONGEST_COMMAND_ARGUMENT = 100_000;
 
 /**
+ * Finds the directory, which PWD does not tell, since a command may set or freeze it; nor DIRSTACK, once a command has unset it.
+ * `x` keeps a line break at the end of the name.
+ */
+const LOCATE = `
+__holdfast_cwd=\${DIRSTACK[0]-}
+if [[ ! $__holdfast_cwd -ef . ]]; then
+  __holdfast_cwd=$(builtin pwd -L && builtin printf x)
+  __holdfast_cwd=\${__holdfast_cwd%$'\\n'x}
+fi`.trim();
+
+/**
  * Writes the session to standard output. Runs in a subshell of the shell whose state it is, so nothing it unsets is missed by anyone.
  * The directory comes first, where nothing that a command named can be mistaken for it. Functions come last, because one of them may be
- * called like a builtin; the last line proves that the file is whole. `export -p`, because `declare -px` succeeds on a full disk.
- * POSIXLY_CORRECT is no ordinary variable but a mode of bash, in which `trap` could not be shadowed; like other modes it ends with the call.
+ * called like a builtin; behind all others one called `declare`, since their attributes are set by that word; the last line proves that the
+ * file is whole. `export -p`, because `declare -px` succeeds on a full disk.
+ * What must not be kept is no longer exported, rather than unset, because that works for read-only variables too: a read-only PWD or
+ * OLDPWD would stop every later `cd`. POSIXLY_CORRECT is no ordinary variable but a mode of bash; like other modes it ends with the call.
  */
-const dump = (cwd: string) =>
-  `
+const DUMP = `
 builtin unset -f trap __holdfast_end
-builtin unset ${CALL_VARIABLE} ${SANDBOX_VARIABLE} POSIXLY_CORRECT
-builtin printf '__holdfast_saved_cwd=%q\\n' "${cwd}" && builtin export -p && builtin alias -p &&
-builtin declare -f && builtin declare -Fx && builtin printf '__holdfast_whole=1\\n'`.trim();
+builtin export -n ${CALL_VARIABLE} ${SANDBOX_VARIABLE} POSIXLY_CORRECT PWD OLDPWD "\${!__holdfast_@}"
+__holdfast_declare=$(builtin declare -f declare)
+builtin unset -f declare
+[[ -n $__holdfast_cwd ]] &&
+builtin printf '__holdfast_saved_cwd=%q\\n__holdfast_saved_old=%q\\n' "$__holdfast_cwd" "\${OLDPWD-}" &&
+builtin export -p && builtin alias -p && builtin declare -f && builtin declare -Fx &&
+builtin printf '%s\\n' "$__holdfast_declare" __holdfast_whole=1`.trim();
 
-/** Without a home, `~` leads nowhere. */
+/** Without a home, `~` leads nowhere. Where PWD is read-only, `cd` goes and fails. */
 const GO = `
 __holdfast_go() {
   builtin local to="$1"
   if [[ $to == '~' || $to == '~/'* ]]; then to=\${HOME:-/dev/null}\${to:1}; fi
   if [[ $to != /* ]]; then to=./$to; fi
-  builtin cd -- "$to" 2>/dev/null
+  builtin cd -- "$to" 2>/dev/null || [[ $to -ef . ]]
 }`.trim();
+
+/** Asked twice, because another process may remove the session before this one has read it. */
+const STOP_IF_GONE = `if [[ ! -e $2 ]]; then builtin printf 'no-session\\0' 1<>"$3"; builtin exit 125; fi`;
 
 /**
  * $2 state file, $3 result file, $4 directory for this call or nothing, $5 command, or nothing: then $6 is a file that holds it; after that
  * the names of one-call variables.
  *
- * Reports overwrite each other in place, which works on a full disk too. The first is `damaged`, so that a state which ends the shell does not pass for a command that ran.
+ * Reports overwrite each other in place, which works on a full disk too. The first is `damaged`, so that a state which ends the shell does
+ * not pass for a command that ran. `started` stays: the last report comes behind it, so that no command can make itself look as if it did not run.
  * Everything is called through `builtin`, since a session may hold functions of any name.
  */
 const RESTORE = `
 builtin printf 'damaged\\0' >"$3" || builtin exit 125
-if [[ ! -r $2 ]]; then builtin printf 'no-session\\0' 1<>"$3"; builtin exit 125; fi
+${STOP_IF_GONE}
 __holdfast_command=$5
 if [[ -z $5 ]]; then
   IFS= builtin read -r -d '' __holdfast_command <"$6"
   builtin command rm -f -- "$6"
 fi
 builtin . "$2" >/dev/null 2>&1
-if [[ -z \${__holdfast_whole-} ]]; then builtin exit 125; fi
+if [[ -z \${__holdfast_whole-} || -z $__holdfast_saved_cwd ]]; then
+  ${STOP_IF_GONE}
+  builtin exit 125
+fi
 __holdfast_state=$2 __holdfast_result=$3 __holdfast_exit= __holdfast_lost= __holdfast_found= __holdfast_restore=
-__holdfast_old=\${OLDPWD-} __holdfast_to=$__holdfast_saved_cwd
-until builtin cd -- "$__holdfast_to" 2>/dev/null || [[ $__holdfast_to != /?* ]]; do
+__holdfast_old=\${__holdfast_saved_old:-\${OLDPWD-}} __holdfast_to=$__holdfast_saved_cwd
+until builtin cd -- "$__holdfast_to" 2>/dev/null || [[ $__holdfast_to -ef . || $__holdfast_to != /?* ]]; do
   __holdfast_lost=$__holdfast_saved_cwd __holdfast_to=\${__holdfast_to%/*}
   __holdfast_to=\${__holdfast_to:-/}
 done
@@ -73,7 +96,7 @@ fi`;
  */
 const TRAP = `
 trap() {
-  { builtin local -; builtin set +x; } 2>/dev/null
+  { builtin local -; builtin set +xk; } 2>/dev/null
   if [[ $# -eq 0 || $1 == -p ]]; then
     builtin local own= shown="$(builtin trap "$@")"
     if [[ -n $__holdfast_exit ]]; then own="trap -- \${__holdfast_exit@Q} EXIT"; fi
@@ -91,7 +114,7 @@ trap() {
       -/EXIT | -/0) __holdfast_exit= ;;
       */EXIT | */0) __holdfast_exit=$action ;;
       -/RETURN) builtin trap - RETURN ;;
-      */RETURN) builtin trap -- "builtin trap -- \${action@Q} RETURN" RETURN ;;
+      */RETURN) builtin trap -- "\\\\builtin trap -- \${action@Q} RETURN" RETURN ;;
       *) others+=("$name") ;;
     esac
   done
@@ -100,35 +123,44 @@ trap() {
 
 /**
  * The state is saved before the command's own trap runs, because that may end the shell with `exit`; it finds `$?` and tracing as they were.
- * The directory is DIRSTACK's, since a command may set PWD to anything. `exec -c`: no variable of the session can stop `mv`.
+ * `exec -c`: no variable of the session can stop `mv`. XFSZ is what a limit on the size of files sends to those who write. Where neither state
+ * nor report can be written, the old state takes the report's place, since a link needs no space.
+ *
+ * The trap is read after the command, whose aliases and functions may stand for any word. Not for `((`, though, and in posix mode neither
+ * aliases for `{` nor functions for `unset`. So that mode comes first, and its variable carries `$?`, which may be 0, over.
  * A function called `builtin` is not kept, since nothing could get past it.
  */
 const END = `
 __holdfast_end() {
-  builtin local saved cwd="\${__holdfast_home:-\${DIRSTACK[0]}}" trace=+x
-  if saved=$( {
+  builtin set +axveuk +o posix
+  builtin trap '' XFSZ
+  ${LOCATE}
+  __holdfast_cwd=\${__holdfast_home:-$__holdfast_cwd}
+  if __holdfast_saved=$( {
     builtin umask 077
     builtin eval -- "$__holdfast_restore"
-    { ${dump("$cwd")}; } >|"$__holdfast_state.$$" && PATH=/usr/bin:/bin:$PATH builtin exec -c mv -f -- "$__holdfast_state.$$" "$__holdfast_state"
+    { ${DUMP}; } >|"$__holdfast_state.$$" && PATH=/usr/bin:/bin:$PATH builtin exec -c mv -f -- "$__holdfast_state.$$" "$__holdfast_state"
   } 2>&1 ); then
-    saved=saved
+    __holdfast_saved=saved
   else
-    saved="${UNSAVED}\${saved:-unknown reason}"
+    __holdfast_saved="${UNSAVED}\${__holdfast_saved:-unknown reason}"
     builtin command -p rm -f -- "$__holdfast_state.$$"
   fi
-  builtin printf '%s\\0' ended "$cwd" "$__holdfast_lost" "$__holdfast_found" "$saved" 1<>"$__holdfast_result"
-  if [[ $__holdfast_flags == *x* ]]; then trace=-x; fi
+  builtin printf '%s\\0' ended "$__holdfast_cwd" "$__holdfast_lost" "$__holdfast_found" "$__holdfast_saved" >>"$__holdfast_result" ||
+    [[ $__holdfast_saved == saved ]] || builtin command -p ln -f -- "$__holdfast_state" "$__holdfast_result"
+  builtin trap - XFSZ
   __holdfast_own=
   if [[ -n $__holdfast_exit ]]; then
-    __holdfast_own="{ builtin set $trace; (builtin exit $__holdfast_status); } 2>/dev/null"$'\\n'"$__holdfast_exit"
+    if [[ $2 == *x* ]]; then __holdfast_own=-x; else __holdfast_own=+x; fi
+    __holdfast_own="{ builtin shopt -s expand_aliases; builtin set $__holdfast_own; (builtin exit $(($1 - 1))); } 2>/dev/null"$'\\n'"$__holdfast_exit"
   fi
   __holdfast_exit=
 }
-__holdfast_trap='{ __holdfast_status=$? __holdfast_flags=$-; unset -f builtin
-builtin export -n __holdfast_status __holdfast_flags; builtin set +axveu; builtin trap - DEBUG ERR RETURN; __holdfast_end; } >/dev/null 2>&1
-builtin eval -- "$__holdfast_own"'`;
+__holdfast_trap='((POSIXLY_CORRECT=$?+1)) >/dev/null 2>&1
+{ \\unset -f builtin; \\builtin trap - DEBUG ERR RETURN; \\__holdfast_end "$POSIXLY_CORRECT" "$-"; } >/dev/null 2>&1
+\\builtin eval -- "$__holdfast_own"'`;
 
-/** Last of all, because a variable may change how bash itself behaves. */
+/** Last of all, because a variable may change how bash itself behaves, and an alias every line that is read from then on. */
 const LAUNCH = `
 for __holdfast_name in "\${@:7}"; do
   __holdfast_restore+="builtin unset $__holdfast_name;"
@@ -139,11 +171,11 @@ for __holdfast_name in "\${@:7}"; do
   fi
   builtin unset "$__holdfast_value"
 done
-builtin unset __holdfast_saved_cwd __holdfast_whole __holdfast_to __holdfast_old __holdfast_name __holdfast_value
+builtin unset __holdfast_saved_cwd __holdfast_saved_old __holdfast_whole __holdfast_to __holdfast_old __holdfast_name __holdfast_value
 builtin trap -- "$__holdfast_trap" EXIT
-builtin shopt -s expand_aliases
 builtin printf 'started\\0' 1<>"$3"
-builtin set --`;
+builtin set --
+builtin shopt -s expand_aliases`;
 
 const CALL_SCRIPT = RESTORE + TRAP + END + LAUNCH;
 
@@ -153,7 +185,14 @@ ${GO}
 if ! __holdfast_go "$4"; then builtin printf 'bad-cwd\\0' >|"$3"; builtin exit 125; fi
 builtin unset -f __holdfast_go
 builtin umask 077
-if ( { ${dump("$PWD")}; } >|"$2.$$" ) && { builtin command -p ln -- "$2.$$" "$2" || [[ -e $2 ]]; } 2>|"$3"; then builtin printf 'made\\0' >|"$3"; fi
+IFS=: builtin read -r -a __holdfast_parts <<<"\${__holdfast_path-}"
+__holdfast_front=
+for __holdfast_part in "\${__holdfast_parts[@]}"; do
+  if [[ -n $__holdfast_part && :$__holdfast_front$PATH: != *":$__holdfast_part:"* ]]; then __holdfast_front+=$__holdfast_part:; fi
+done
+PATH=$__holdfast_front$PATH
+${LOCATE}
+if ( { ${DUMP}; } >|"$2.$$" ) && { builtin command -p ln -- "$2.$$" "$2" || [[ -e $2 ]]; } 2>|"$3"; then builtin printf 'made\\0' >|"$3"; fi
 builtin command -p rm -f -- "$2.$$"`;
 
 export interface CallScript {
@@ -188,6 +227,8 @@ export function callArgv({ stateFile, resultFile, commandFile, command, cwd, one
 
 export function startArgv(options: { stateFile: string; resultFile: string; cwd: string; login: boolean }): string[] {
   const { stateFile, resultFile, cwd, login } = options;
-  const shell = login ? ["bash", "--login"] : ["bash", "--noprofile", "--norc"];
-  return [...shell, "-c", 'eval "$1"', "bash", START_SCRIPT, stateFile, resultFile, cwd];
+  const script = ['eval "$1"', "bash", START_SCRIPT, stateFile, resultFile, cwd];
+  const plain = ["bash", "--noprofile", "--norc", "-c"];
+  // Many systems set PATH anew in /etc/profile; what only the sandbox's own PATH had is put back in front.
+  return login ? [...plain, 'export __holdfast_path=$PATH; exec "$BASH" --login -c "$@"', "bash", ...script] : [...plain, ...script];
 }

@@ -1,9 +1,11 @@
 /** @module The sessions of one sandbox: where their state is, how they begin and end. */
 import { posix } from "node:path";
+import { throwIfAborted } from "../../base/abort.ts";
 import type { Clock } from "../../base/clock.ts";
 import { HoldfastError } from "../../base/errors.ts";
 import { randomId } from "../../base/ids.ts";
 import { parseSessionName } from "../../base/names.ts";
+import { type SharedWork, shareWork } from "../../base/shared-work.ts";
 import type { Connection, FileAccess } from "../driver.ts";
 import { parseReport, type ShellReport } from "./report.ts";
 import { savedCwd } from "./saved-cwd.ts";
@@ -26,8 +28,11 @@ export interface Sessions {
   stateFile(name: string): string;
   /** Where a call's shell reports, and where a long command waits; both are gone after the call. */
   callFiles(): { resultFile: string; commandFile: string };
-  /** Makes the session unless it is there; says what a person should know about how that went. */
-  begin(name: string): Promise<string[]>;
+  /**
+   * Makes the session unless it is there; says what a person should know about how that went. When everybody who waits for it has given up,
+   * its login shell is ended.
+   */
+  begin(name: string, signal?: AbortSignal): Promise<string[]>;
   /** The session turned out to be gone, so the next `begin` must look again. */
   forget(name: string): void;
   /** Where the next call will begin; empty when there is no such session. */
@@ -56,9 +61,9 @@ export function createSessions({ connection, files, clock, startDirectory, login
     return { resultFile: `${call}.result`, commandFile: `${call}.command` };
   };
   const begun = new Set<string>();
-  const beginning = new Map<string, Promise<string[]>>();
+  const beginning = new Map<string, SharedWork<string[]>>();
 
-  const start = async (name: string, login: boolean): Promise<{ report: ShellReport | null; problem: string }> => {
+  const start = async (name: string, login: boolean, stop: AbortSignal): Promise<{ report: ShellReport | null; problem: string }> => {
     const { resultFile } = callFiles();
     const errors: string[] = [];
     // Also makes the directories that the shell writes to.
@@ -69,15 +74,20 @@ export function createSessions({ connection, files, clock, startDirectory, login
       onOutput: (chunk, stream) => void (stream === "stderr" && errors.length < 20 && errors.push(Buffer.from(chunk).toString("utf8"))),
     });
     let killing: Promise<void> | undefined;
-    const timer = clock.after(loginLimitMs, () => {
-      killing = process.kill({ graceMs: KILL_GRACE_MS });
+    const end = () => {
+      killing ??= process.kill({ graceMs: KILL_GRACE_MS });
       // Awaited below; without this a failure in the meantime would count as unhandled.
       killing.catch(() => {});
-    });
+    };
+    const timer = clock.after(loginLimitMs, end);
+    stop.addEventListener("abort", end);
+    if (stop.aborted) end();
     const { exitCode } = await process.ended.finally(() => timer.cancel());
     await killing;
+    stop.removeEventListener("abort", end);
     const report = parseReport(await files.read(resultFile));
     await files.remove(resultFile);
+    throwIfAborted(stop, `session ${name} was not begun`);
     const lastWords = errors.join("").trim().split("\n").at(-1);
     const problem = killing
       ? `it did not end within ${loginLimitMs / 1000} s`
@@ -85,13 +95,25 @@ export function createSessions({ connection, files, clock, startDirectory, login
     return { report, problem };
   };
 
-  const make = async (name: string): Promise<string[]> => {
+  /** Null when somebody removed the session while it was being made. */
+  const tryStart = async (name: string, login: boolean, stop: AbortSignal) => {
+    try {
+      const outcome = await start(name, login, stop);
+      const there = outcome.report !== null || (await files.list(directoryOf(name))).length > 0;
+      return there ? outcome : null;
+    } catch (error) {
+      if (HoldfastError.isInstance(error) && error.facts.systemCode === "ENOENT") return null;
+      throw error;
+    }
+  };
+
+  const make = async (name: string, stop: AbortSignal): Promise<string[]> => {
     if ((await files.list(directoryOf(name))).some((entry) => entry.name === "state")) return [];
     await pruneCallFiles();
-    const first = await start(name, true);
+    const first = (await tryStart(name, true, stop)) ?? (await start(name, true, stop));
     if (first.report?.kind === "made") return [];
     if (first.report?.kind === "bad-cwd") throw badStartDirectory(startDirectory);
-    const second = await start(name, false);
+    const second = await start(name, false, stop);
     if (second.report?.kind === "made")
       return [`the login shell failed (${first.problem}), so session ${name} began without what it sets up`];
     throw new HoldfastError("session-failed", `session ${name} could not be made, because its shell failed: ${second.problem}`, {
@@ -110,13 +132,20 @@ export function createSessions({ connection, files, clock, startDirectory, login
   return {
     stateFile,
     callFiles,
-    async begin(name) {
+    async begin(name, signal) {
       if (begun.has(name)) return [];
-      const under = beginning.get(name) ?? make(name).finally(() => beginning.delete(name));
-      beginning.set(name, under);
-      const warnings = await under;
-      begun.add(name);
-      return warnings;
+      // One that is being given up may still be ending its shell.
+      while (beginning.get(name)?.cancelled) await beginning.get(name)?.settled;
+      const work = beginning.get(name) ?? shareWork((stop) => make(name, stop).finally(() => beginning.delete(name)));
+      beginning.set(name, work);
+      try {
+        const warnings = await work.join(signal);
+        begun.add(name);
+        return warnings;
+      } finally {
+        // Whoever gives up last stays until nothing is left running.
+        if (work.cancelled) await work.settled;
+      }
     },
     forget: (name) => void begun.delete(name),
     async cwd(name) {

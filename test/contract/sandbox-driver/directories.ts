@@ -109,6 +109,38 @@ export const directoryCases: Cases = {
     expect(await text("pwd; echo $PWD")).toBe(`${directory}\n${directory}`);
   },
 
+  "S32 a read-only PWD or OLDPWD binds only the call that made it so": async ({ shell }) => {
+    const { run, text, directory } = await shell();
+    await run("mkdir one two; cd one; cd ../two; readonly PWD OLDPWD; export A=1");
+    expect(await run("pwd; echo $PWD")).toMatchObject({
+      stdout: `${directory}/two\n${directory}/two\n`,
+      cwd: `${directory}/two`,
+      cwdRecovered: null,
+    });
+    expect(await text("pwd", { cwd: "../one" })).toBe(`${directory}/one`);
+    expect(await text("cd -; cd /; pwd; echo $A")).toBe(`${directory}/one\n/\n1`);
+  },
+
+  "S32 a session knows where it is, whatever a command does to the shell's own books": async ({ shell }) => {
+    const { run, text, directory } = await shell();
+    for (const trick of ["unset DIRSTACK", "unset DIRSTACK; DIRSTACK=/etc", "set -k", "set -kP", "PWD=/etc; unset DIRSTACK"]) {
+      await run("cd /");
+      expect(await run(`cd /usr; ${trick}`), trick).toMatchObject({ cwd: "/usr", warnings: [] });
+      expect(await text("pwd"), trick).toBe("/usr");
+    }
+    expect(await run("set -k; trap 'echo bye $?' EXIT; exit 3")).toMatchObject({ exitCode: 3, stdout: "bye 3\n" });
+    const odd = `${directory}/line break\n`;
+    await run(["mkdir", odd]);
+    expect((await run(`cd '${odd}'; unset DIRSTACK`)).cwd).toBe(odd);
+  },
+
+  "S32 a session without a directory is damaged": async ({ shell }) => {
+    const { run, connection, stateFile } = await shell();
+    await run("true");
+    await printed(connection, 'sed -i "1s|=.*|=|" "$1"', stateFile);
+    await expect(run("true")).rejects.toMatchObject({ code: "session-failed" });
+  },
+
   "S32 very deep directories are entered again, or recovered from": async ({ shell }) => {
     const { run, directory } = await shell();
     const name = "d".repeat(200);

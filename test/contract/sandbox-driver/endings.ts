@@ -2,7 +2,6 @@
 import { readdir } from "node:fs/promises";
 import { expect } from "vitest";
 import { alive } from "../../helpers/collect.ts";
-import { failureOf } from "../../helpers/failure-of.ts";
 import { createManualClock } from "../../helpers/manual-clock.ts";
 import type { Cases } from "./kit.ts";
 
@@ -124,21 +123,6 @@ wait`;
     await run("export A=1");
     await expect(run("export A=2", { signal: AbortSignal.abort() })).rejects.toMatchObject({ code: "aborted" });
     expect(await text("echo $A")).toBe("1");
-  },
-
-  "a call that is cancelled while its session begins does not run": async ({ apart }) => {
-    const kit = await apart();
-    const { text, connection } = await kit.shell();
-    await text("cd; mkfifo go; echo 'echo x >~/begun; cat ~/go' >~/.bash_profile");
-    const slow = await kit.shell();
-    const cancel = new AbortController();
-    const attempt = failureOf(slow.run("touch ~/ran", { signal: cancel.signal }));
-    await text("until [[ -e ~/begun ]]; do sleep 0.01; done");
-    cancel.abort();
-    expect(await attempt).toMatchObject({ code: "aborted" });
-    await text("echo go >~/go; rm ~/.bash_profile");
-    expect(await slow.text("[[ -e ~/ran ]] || echo did not run")).toBe("did not run");
-    expect(connection.stateDir).toBe(slow.connection.stateDir);
   },
 
   "a call that is cancelled while its shell starts is interrupted": async ({ shell }) => {

@@ -72,6 +72,11 @@ export const killCases: Cases = {
     expect(await alive(await shared(), forked)).toEqual([]);
   },
 
+  "S33 kill ends what does not listen, emptied its environment and lost its parent on the way": async ({ shared }) => {
+    const deaf = `env -i setsid bash -c 'trap "" TERM; echo $$; sleep 1000 & echo $!; wait; sleep 1000'`;
+    expect(await survivors(await shared(), `${deaf} & wait`, 2)).toEqual([]);
+  },
+
   "S33 kill touches nothing of another program": async ({ shared }) => {
     const connection = await shared();
     const other = await start(connection, "sleep 1000 & echo $!; echo ready; wait");
@@ -92,5 +97,42 @@ export const killCases: Cases = {
     await running.untilPrinted("ready");
     await Promise.all([running.process.kill({ graceMs: 1000 }), running.process.kill({ graceMs: 0 })]);
     expect((await running.process.ended).signal).toMatch(/^SIG(TERM|KILL)$/);
+  },
+
+  "S33 after a kill, a taker that never comes back does not hold the end": async ({ shared }) => {
+    const arrived = Promise.withResolvers<void>();
+    const process = await (await shared()).spawn(["bash", "-c", "echo ready; exec sleep 1000"], {
+      stdin: "none",
+      onOutput() {
+        arrived.resolve();
+        return new Promise(() => {});
+      },
+    });
+    await arrived.promise;
+    await process.kill({ graceMs: 1000 });
+    expect(await process.ended).toEqual({ exitCode: 143, signal: "SIGTERM" });
+  },
+
+  "S33 after a kill, a taker that is only slow still gets all": async ({ shared }) => {
+    const arrived = Promise.withResolvers<void>();
+    const released = Promise.withResolvers<void>();
+    let said = "";
+    const process = await (await shared()).spawn(
+      ["bash", "-c", "trap 'echo cleaned; exit 3' TERM; echo ready; while :; do sleep 0.01; done"],
+      {
+        stdin: "none",
+        merge: true,
+        onOutput(chunk) {
+          said += Buffer.from(chunk).toString();
+          arrived.resolve();
+          return released.promise;
+        },
+      },
+    );
+    await arrived.promise;
+    await process.kill({ graceMs: 10_000 });
+    released.resolve();
+    expect((await process.ended).exitCode).toBe(3);
+    expect(said).toMatch(/^ready\n(.*\n)?cleaned\n/);
   },
 };

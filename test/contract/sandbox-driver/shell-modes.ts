@@ -72,6 +72,37 @@ export const shellModeCases: Cases = {
     expect(await text("echo $A $B $C", { cwd: "/" })).toBe("1 1 1");
   },
 
+  "whatever a command calls its functions, it ran, and the session goes on": async ({ shell }) => {
+    const { run, text } = await shell();
+    const fakes = "unset() { :; }; builtin() { echo HA; }; set() { :; }; eval() { :; }; exec() { :; }";
+    expect(await run(`export A=1; ${fakes}; exit 4`)).toMatchObject({ exitCode: 4, warnings: [] });
+    expect(await text("echo $A")).toBe("1");
+    await run("f() { echo exported; }; declare() { exit 0; }; export -f f declare; readonly -f f; export B=1");
+    expect(await text("echo $B; bash -c f; type -t declare")).toBe("1\nexported\nfunction");
+    expect(await text("echo $B; bash -c f; type -t declare")).toBe("1\nexported\nfunction");
+  },
+
+  "aliases of any name reach nothing but the command": async ({ shell }) => {
+    const aliases = [
+      "unset=exit",
+      "{='exit 9;{'",
+      "builtin=false",
+      "__holdfast_end=false",
+      "if='exit 9;if'",
+      "set='exit 9'",
+      "eval='exit 9'",
+    ];
+    for (const alias of aliases) {
+      const { run, text } = await shell();
+      const name = alias.split("=")[0];
+      expect(await run(`export A=1; alias ${alias}; exit 4`), alias).toMatchObject({ exitCode: 4, warnings: [] });
+      expect(await run(`trap 'echo bye $?' EXIT\nexit 5`), alias).toMatchObject({ exitCode: 5, stdout: "bye 5\n" });
+      expect(await text(`\\alias ${name} | \\grep -c .; echo $A`), alias).toBe("1\n1");
+    }
+    const { run } = await shell();
+    expect((await run("alias say='echo said'\ntrap 'say bye' EXIT")).stdout).toBe("said bye\n");
+  },
+
   "odd functions persist": async ({ shell }) => {
     const { run, text } = await shell();
     await run(`a.b-c() { echo dotted; }
@@ -141,11 +172,12 @@ echo two' trailing='echo '; alias echo=false`);
     expect(await text('echo "$0 $# ${1-none}"; set -- a b; echo $2')).toBe("bash 0 none\nb");
   },
 
-  "a limit that the command sets on itself does not hang the call": async ({ shell }) => {
-    const { run, text } = await shell();
+  "a limit that the command sets on itself changes no exit code, and what it keeps from being saved is said": async ({ shell }) => {
+    const { run, text, directory } = await shell();
     await run("export A=1");
-    const result = await run("export A=2; ulimit -f 0; echo said");
-    expect(result.stdout).toBe("said\n");
-    expect(await text("echo $A")).toMatch(/^[12]$/);
+    const result = await run("export A=2; ulimit -f 0; echo said; exit 4");
+    expect(result).toMatchObject({ exitCode: 4, signal: null, stdout: "said\n", cwd: directory });
+    expect(result.warnings).toEqual([expect.stringMatching(/not saved/)]);
+    expect(await text("echo $A")).toBe("1");
   },
 };

@@ -55,6 +55,22 @@ export const variableCases: Cases = {
     expect(await text("printf '<%s>' $IFS | wc -c")).toBe("2");
   },
 
+  "S32 variables with Holdfast's own names are neither kept nor followed": async ({ shell }) => {
+    const { run, text, directory } = await shell();
+    await run("export __holdfast_saved_cwd=/etc __holdfast_whole=; declare -rx __holdfast_command='echo HIJACK' __holdfast_state=/x");
+    await run("readonly HOLDFAST_CALL HOLDFAST_SANDBOX; export A=1");
+    expect(await text("pwd; echo $A; declare -p HOLDFAST_CALL | cut -c -10; env | grep -c ^__holdfast || true")).toBe(
+      `${directory}\n1\ndeclare -x\n0`,
+    );
+  },
+
+  "S32 no variable is changed by being saved": async ({ shell }) => {
+    const { run, text } = await shell();
+    await run("export cwd=mine saved=mine trace=mine name=mine to=mine");
+    expect(await text("echo $cwd $saved $trace $name $to", { cwd: "/" })).toBe("mine mine mine mine mine");
+    expect(await text("echo $cwd $saved $trace $name $to")).toBe("mine mine mine mine mine");
+  },
+
   "S32 a huge variable does not break the session": async ({ shell }) => {
     const { run, text } = await shell();
     await run("printf -v HUGE '%300000s' x; export HUGE");

@@ -1,10 +1,14 @@
-import { mkdir, readdir, readFile, rename, stat, writeFile } from "node:fs/promises";
+import { execFileSync } from "node:child_process";
+import { mkdir, readdir, readFile, rename, rm, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { alive, printed } from "../../../../test/helpers/collect.ts";
 import { hostHarness } from "../../../../test/helpers/host-harness.ts";
+import { createManualClock } from "../../../../test/helpers/manual-clock.ts";
 import { sandboxSpec } from "../../../../test/helpers/sandbox-spec.ts";
 import { type TemporaryDirectory, temporaryDirectory } from "../../../../test/helpers/temporary-directory.ts";
+import { systemClock } from "../../../base/clock.ts";
+import { createLogger, type LogRecord, silentLogger } from "../../../base/log.ts";
 import type { SandboxDriver } from "../../driver.ts";
 import { createDriver } from "./driver.ts";
 
@@ -49,11 +53,51 @@ test("a record that is damaged or of another version is an error that names it",
     whole.replace(/"task": .*\n/, ""),
   ]) {
     await writeFile(path, text);
-    const expected = { code: "state-unreadable", message: expect.stringContaining(path) };
-    await expect(driver.list({ install: "i" })).rejects.toMatchObject(expected);
+    const expected = { code: "state-unreadable", message: expect.stringContaining(path), hint: expect.stringContaining(directoryOf()) };
+    await expect(driver.list(owner)).rejects.toMatchObject(expected);
     await expect(driver.connect(ref)).rejects.toMatchObject(expected);
     await expect(driver.create(owner, sandboxSpec())).rejects.toMatchObject(expected);
   }
+});
+
+test("a damaged record, or one that is no file, hides no other sandbox and is warned of", async () => {
+  const whole = await driver.create(owner, sandboxSpec());
+  for (const task of ["empty", "pipe", "folder"]) await mkdir(directoryOf({ task }));
+  await writeFile(join(directoryOf({ task: "empty" }), "sandbox.json"), "");
+  execFileSync("mkfifo", [join(directoryOf({ task: "pipe" }), "sandbox.json")]);
+  await mkdir(join(directoryOf({ task: "folder" }), "sandbox.json"));
+  await writeFile(directoryOf({ task: "file" }), "");
+  const records: LogRecord[] = [];
+  const log = createLogger({ clock: systemClock, level: "warn", sink: (record) => records.push(record) });
+  const talking = createDriver({ sandboxDir: join(scratch.path, "sandboxes"), hostEnv: {}, clock: systemClock, log });
+  expect(await talking.list({ install: "i" })).toEqual([whole]);
+  const directories = ["empty", "file", "folder", "pipe"].map((task) => directoryOf({ task }));
+  expect(records.map(({ fields }) => fields.directory).sort()).toEqual(directories);
+});
+
+test("a state directory that somebody removed is made again", async () => {
+  const ref = await driver.create(owner, sandboxSpec());
+  await rm(join(directoryOf(), "state"), { recursive: true });
+  const connection = await driver.connect(ref);
+  expect(await printed(connection, "echo works")).toBe("works");
+  expect((await stat(connection.stateDir)).mode & 0o777).toBe(0o700);
+});
+
+test("what killed processes left is removed when a sandbox is made an hour later, and nothing else", async () => {
+  const ref = await driver.create(owner, sandboxSpec());
+  const state = join(directoryOf(), "state");
+  for (const path of [join(root, ".new-x", "state"), join(root, ".gone-x"), join(state, "pipe-x"), join(state, "sessions")])
+    await mkdir(path, { recursive: true });
+  await writeFile(join(root, ".gone-x", "file"), "x");
+  const left = async () => [...(await readdir(root)), ...(await readdir(state))].sort();
+  await driver.create({ ...owner, task: "soon" }, sandboxSpec());
+  expect(await left()).toEqual([".gone-x", ".new-x", "i", "pipe-x", "sessions"]);
+
+  const clock = createManualClock(systemClock.now() + 61 * 60 * 1000);
+  const later = createDriver({ sandboxDir: join(scratch.path, "sandboxes"), hostEnv: {}, clock, log: silentLogger });
+  await later.create({ ...owner, task: "later" }, sandboxSpec());
+  expect(await left()).toEqual(["i", "sessions"]);
+  expect(await driver.list(owner)).toEqual([ref]);
 });
 
 test("a directory that is in the way is an error, and stays", async () => {

@@ -1,7 +1,6 @@
 /** @module Sandboxes on the host itself: no isolation, but state that stays and processes that are accounted for. */
-import { mkdir, readdir, readFile, rename, rm, writeFile } from "node:fs/promises";
+import { mkdir, readdir, rename, rm } from "node:fs/promises";
 import { dirname, join } from "node:path";
-import * as z from "zod/mini";
 import { throwIfAborted } from "../../../base/abort.ts";
 import { describeError, HoldfastError, systemCode, wrapError } from "../../../base/errors.ts";
 import { randomId } from "../../../base/ids.ts";
@@ -14,23 +13,13 @@ import { checkHost } from "../shared/host-check.ts";
 import { connectToHost } from "../shared/host-connection.ts";
 import { findTree, killTree } from "../shared/host-process-tree.ts";
 import { ownerMatches, sandboxGone } from "../shared/refs.ts";
+import { GONE_PREFIX, NEW_PREFIX, removeLeftovers } from "./leftovers.ts";
+import { readRecord, type SandboxRecord, writeRecord } from "./record.ts";
 
 const NAME = "local";
-const RECORD_FILE = "sandbox.json";
 const DESTROY_GRACE_MS = 2_000;
 const CREATE_ATTEMPTS = 5;
 const NOT_MADE = "the sandbox was not made";
-
-/** What `sandbox.json` holds; the file is the sandbox's label. */
-const Record = z.strictObject({
-  version: z.literal(1),
-  id: z.string(),
-  install: z.string(),
-  profile: z.string(),
-  task: z.string(),
-  fingerprint: z.string(),
-  createdAt: z.number(),
-});
 
 export function createDriver({ sandboxDir, hostEnv, clock, log }: DriverContext): SandboxDriver {
   const root = join(sandboxDir, NAME);
@@ -38,13 +27,16 @@ export function createDriver({ sandboxDir, hostEnv, clock, log }: DriverContext)
   const directoryOf = ({ install, profile, task }: Owner) => join(root, ...[install, profile, task].map(taskSegment));
 
   const readRef = async (directory: string): Promise<SandboxRef | null> => {
-    const path = join(directory, RECORD_FILE);
-    const text = await readFile(path, "utf8").catch((error: unknown) => {
-      if (systemCode(error) === "ENOENT") return null;
-      throw new HoldfastError("state-unreadable", `cannot read ${path}: ${describeError(error)}`, { facts: { path }, cause: error });
-    });
-    return text === null ? null : parseRecord(path, text);
+    const record = await readRecord(directory);
+    return record && toRef(record);
   };
+  /** One damaged record must not hide all the others. */
+  const readRefOrWarn = (directory: string): Promise<SandboxRef | null> =>
+    readRef(directory).catch((error: unknown) => {
+      if (!HoldfastError.isInstance(error)) throw error;
+      log.warn(`left out a sandbox: ${error.message}; ${error.hint}`, error.facts);
+      return null;
+    });
   const current = async (ref: SandboxRef) => {
     const found = await readRef(directoryOf(ref.owner));
     return found?.id === ref.id ? found : null;
@@ -58,24 +50,27 @@ export function createDriver({ sandboxDir, hostEnv, clock, log }: DriverContext)
 
     async create(owner, spec, { signal } = {}) {
       const directory = directoryOf(owner);
-      const record = {
-        version: 1 as const,
+      const record: SandboxRecord = {
+        version: 1,
         id: `${NAME}-${randomId(8)}`,
         ...owner,
         fingerprint: fingerprint(spec),
         createdAt: clock.now(),
       };
       // Built aside and renamed into place: of two creators one rename fails, and nobody ever sees half a sandbox.
-      const staging = join(root, `.new-${record.id}`);
+      const staging = join(root, `${NEW_PREFIX}${record.id}`);
       try {
         throwIfAborted(signal, NOT_MADE);
         await mkdir(join(staging, "state"), { recursive: true, mode: 0o700 });
         await mkdir(dirname(directory), { recursive: true, mode: 0o700 });
-        await writeFile(join(staging, RECORD_FILE), `${JSON.stringify(record, null, 2)}\n`, { mode: 0o600 });
+        await writeRecord(staging, record);
         for (let attempt = 1; ; attempt++) {
           throwIfAborted(signal, NOT_MADE);
           const taken = await moveIntoPlace(staging, directory);
-          if (!taken) return toRef(record);
+          if (!taken) {
+            await removeLeftovers(root, { clock, log });
+            return toRef(record);
+          }
           const existing = await readRef(directory);
           if (existing) return existing;
           // Taken, and gone when we looked: somebody removed it in between.
@@ -97,9 +92,16 @@ export function createDriver({ sandboxDir, hostEnv, clock, log }: DriverContext)
     async connect(ref, { signal } = {}) {
       throwIfAborted(signal, "the sandbox was not opened");
       if ((await current(ref)) === null) throw sandboxGone("sandbox-not-found", ref);
+      const stateDir = join(directoryOf(ref.owner), "state");
+      await mkdir(stateDir, { mode: 0o700 }).catch((error: unknown) => {
+        // ENOENT: the sandbox was removed at this moment.
+        if (systemCode(error) === "ENOENT") throw sandboxGone("sandbox-not-found", ref);
+        if (systemCode(error) !== "EEXIST")
+          throw wrapError(error, "state-write-failed", `cannot make ${stateDir}`, { facts: { stateDir } });
+      });
       return connectToHost({
         sandboxId: ref.id,
-        stateDir: join(directoryOf(ref.owner), "state"),
+        stateDir,
         hostEnv,
         clock,
         async assertPresent() {
@@ -115,14 +117,15 @@ export function createDriver({ sandboxDir, hostEnv, clock, log }: DriverContext)
       const directories = await Promise.all(
         profileDirs.map(async (folder) => (task === undefined ? subfolders(folder) : [join(folder, taskSegment(task))])),
       );
-      const refs = await Promise.all(directories.flat().map(readRef));
+      const asksForOne = filter.profile !== undefined && task !== undefined;
+      const refs = await Promise.all(directories.flat().map(asksForOne ? readRef : readRefOrWarn));
       return refs.filter((ref) => ref !== null).filter(({ owner }) => ownerMatches(owner, filter));
     },
 
     async destroy(ref, { signal } = {}) {
       throwIfAborted(signal, "the sandbox was not removed");
       const directory = directoryOf(ref.owner);
-      const trash = join(root, `.gone-${ref.id}`);
+      const trash = join(root, `${GONE_PREFIX}${ref.id}`);
       const there = (await current(ref)) !== null;
       // Renamed first, so that nobody can attach to a sandbox whose processes are being ended.
       if (there) await moveAside(directory, trash);
@@ -147,19 +150,7 @@ async function subfolders(path: string): Promise<string[]> {
   }
 }
 
-function parseRecord(path: string, text: string): SandboxRef {
-  try {
-    return toRef(z.parse(Record, JSON.parse(text)));
-  } catch (error) {
-    throw new HoldfastError("state-unreadable", `${path} is not a sandbox record`, {
-      hint: `remove the directory that holds it`,
-      facts: { path },
-      cause: error,
-    });
-  }
-}
-
-function toRef({ id, install, profile, task, fingerprint, createdAt }: z.infer<typeof Record>): SandboxRef {
+function toRef({ id, install, profile, task, fingerprint, createdAt }: SandboxRecord): SandboxRef {
   return { driver: NAME, id, owner: { install, profile, task }, fingerprint, state: "running", createdAt };
 }
 

@@ -1,8 +1,11 @@
+import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { collect } from "../../../../test/helpers/collect.ts";
 import { openPipes, openPipesInTheEnd } from "../../../../test/helpers/open-pipes.ts";
 import { type TemporaryDirectory, temporaryDirectory } from "../../../../test/helpers/temporary-directory.ts";
 import { systemClock } from "../../../base/clock.ts";
+import { HoldfastError } from "../../../base/errors.ts";
+import type { Connection } from "../../driver.ts";
 import { connectToHost } from "./host-connection.ts";
 
 let scratch: TemporaryDirectory;
@@ -42,4 +45,25 @@ test("names are looked up on the sandbox's own path, not on that of the program'
     message: expect.stringContaining("env is not on the PATH"),
   });
   await blind[Symbol.asyncDispose]();
+});
+
+test("S20 what fails because the sandbox is removed at that moment says so, and that nothing ran", async () => {
+  for (const attempt of [
+    (connection: Connection) => collect(connection, ["true"]),
+    (connection: Connection) => connection.files?.write(join(connection.stateDir, "a", "b"), Buffer.from("x")),
+  ]) {
+    let looks = 0;
+    const connection = connectToHost({
+      sandboxId: "test",
+      stateDir: join(scratch.path, "removed"),
+      hostEnv: { PATH: process.env.PATH ?? "" },
+      clock: systemClock,
+      async assertPresent() {
+        // There at the first look only.
+        if (looks++ > 0) throw new HoldfastError("sandbox-lost", "gone", { facts: { mayHaveRun: false } });
+      },
+    });
+    await expect(attempt(connection)).rejects.toMatchObject({ code: "sandbox-lost", facts: { mayHaveRun: false } });
+    await connection[Symbol.asyncDispose]();
+  }
 });

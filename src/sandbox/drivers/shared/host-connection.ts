@@ -22,29 +22,37 @@ export interface HostConnectionOptions {
 export function connectToHost({ sandboxId, stateDir, hostEnv, clock, assertPresent }: HostConnectionOptions): Connection {
   const pipes = createPipePool(stateDir);
   const files = createHostFiles(stateDir);
+  /** Whatever fails because somebody removes the sandbox at that moment, fails for that reason. */
+  const inSandbox = async <T>(work: () => Promise<T>): Promise<T> => {
+    await assertPresent();
+    try {
+      return await work();
+    } catch (error) {
+      await assertPresent();
+      throw error;
+    }
+  };
   return {
     stateDir,
     files: {
       ...files,
-      async write(path, bytes) {
-        await assertPresent();
-        await files.write(path, bytes);
-      },
+      write: (path, bytes) => inSandbox(() => files.write(path, bytes)),
     },
     async spawn(argv, options) {
-      await assertPresent();
       const [name = "", ...args] = argv;
       const call = randomId();
-      return spawnHostProcess({
-        ...options,
-        program: findProgram(name, hostEnv.PATH ?? ""),
-        args,
-        env: { ...(options.env ?? hostEnv), [CALL_VARIABLE]: call, [SANDBOX_VARIABLE]: sandboxId },
-        cwd: options.cwd ?? "/",
-        pipes,
-        clock,
-        mark: { variable: CALL_VARIABLE, value: call },
-      });
+      return inSandbox(async () =>
+        spawnHostProcess({
+          ...options,
+          program: findProgram(name, hostEnv.PATH ?? ""),
+          args,
+          env: { ...(options.env ?? hostEnv), [CALL_VARIABLE]: call, [SANDBOX_VARIABLE]: sandboxId },
+          cwd: options.cwd ?? "/",
+          pipes,
+          clock,
+          mark: { variable: CALL_VARIABLE, value: call },
+        }),
+      );
     },
     [Symbol.asyncDispose]: () => pipes.close(),
   };

@@ -9,6 +9,8 @@ const READ_SIZE = 64 * 1024;
 export interface OutputReader {
   /** Resolves when all that was written before the call has been delivered; from then on output is discarded. */
   finish(): Promise<void>;
+  /** Drops what was not delivered yet; a delivery that is under way no longer holds up `finish`. */
+  abandon(): void;
 }
 
 /**
@@ -21,6 +23,7 @@ export function readOutput(pipe: HostPipe, deliver: (chunk: Uint8Array) => void 
   let closed = false;
   let received = 0;
   let discarding = false;
+  const abandoned = Promise.withResolvers<void>();
 
   /** False holds the socket back until `resume`. */
   const onRead = (length: number, buffer: Uint8Array): boolean => {
@@ -61,17 +64,23 @@ export function readOutput(pipe: HostPipe, deliver: (chunk: Uint8Array) => void 
       const before = received;
       let quietTurns = 0;
       // What was written before the end is readable at once. Two turns of the event loop without a byte mean that the pipe is empty.
-      while (!closed && quietTurns < 2 && received - before < PIPE_CAPACITY) {
+      while (!closed && !discarding && quietTurns < 2 && received - before < PIPE_CAPACITY) {
         const seen = received;
-        await delivering;
+        await Promise.race([delivering, abandoned.promise]);
         await new Promise(setImmediate);
         quietTurns = received === seen && delivering === undefined ? quietTurns + 1 : 0;
       }
-      await delivering;
+      await Promise.race([delivering, abandoned.promise]);
       discarding = true;
       // Read on without keeping this process alive: closing the pipe would kill a background process at its next word.
       socket.unref();
       if (failure) throw failure.error;
+    },
+    abandon() {
+      discarding = true;
+      abandoned.resolve();
+      // Reading on would overwrite the chunk that somebody still holds.
+      socket.destroy();
     },
   };
 }

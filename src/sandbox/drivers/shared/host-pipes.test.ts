@@ -35,6 +35,44 @@ describe("pipes for output", () => {
     });
     expect(openPipes()).toBe(before);
   });
+
+  test("need mkfifo, and say so where it is missing", async () => {
+    vi.stubEnv("PATH", "/not/there");
+    try {
+      await expect(createOutputPipes(scratch.path, 1)).rejects.toMatchObject({
+        code: "spawn-failed",
+        message: expect.stringContaining("mkfifo"),
+        hint: expect.stringContaining("install mkfifo"),
+      });
+    } finally {
+      vi.unstubAllEnvs();
+    }
+    expect(await readdir(scratch.path)).toEqual([]);
+  });
+});
+
+describe("without free descriptors", () => {
+  // The limit is reached by hand, because under a very low one Node itself would not start.
+  const PROGRAM = `const { createInputPipe, createOutputPipes, discardHostPipe } = await import(process.argv[1]);
+const { openSync, closeSync } = await import("node:fs");
+const said = new Set();
+const taken = [];
+for (let free = 0; free <= 6; free++) {
+  try { for (;;) taken.push(openSync("/dev/null")); } catch {}
+  for (const fd of taken.splice(0, free)) closeSync(fd);
+  for (const make of [createInputPipe, () => createOutputPipes(process.argv[2], 1)])
+    await make().then((made) => [made].flat().forEach(discardHostPipe), (error) => said.add(error.hint ?? error.message));
+}
+for (const fd of taken) closeSync(fd);
+console.log(JSON.stringify([...said]));`;
+
+  test("making pipes fails with a word about the limit, and nothing crashes or stays", async () => {
+    const limited = ["--norc", "-c", 'ulimit -n 64; exec "$@"', "bash", process.execPath, "--input-type=module", "-e", PROGRAM];
+    const module = new URL("./host-pipes.ts", import.meta.url).pathname;
+    const said = execFileSync("bash", [...limited, module, scratch.path], { encoding: "utf8" });
+    expect(JSON.parse(said)).toEqual(["raise the limit on open files (`ulimit -n`)"]);
+    expect(await readdir(scratch.path)).toEqual([]);
+  });
 });
 
 describe("a pipe for input", () => {

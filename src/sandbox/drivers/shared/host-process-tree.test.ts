@@ -62,6 +62,18 @@ describe("a tree", () => {
     expect(pidsOf("none", { root: stranger.pid, rootEnded: true })).toEqual([]);
   });
 
+  test("keeps what was found before, and never takes a stranger with its number for it", async () => {
+    const orphan = await start("sleep 1000 & echo $!; wait", null);
+    const selector = { variable: VARIABLE, value: "none" };
+    const known = findTree({ ...selector, root: orphan.pid });
+    // Only their ids: the child may have become `sleep` in between.
+    expect(findTree(selector, known).map(({ pid }) => pid)).toEqual(known.map(({ pid }) => pid));
+    const strangers = known.map((entry) => ({ ...entry, startedAt: `${entry.startedAt}0` }));
+    expect(findTree(selector, strangers)).toEqual([]);
+    expect(findTree({ ...selector, root: orphan.pid }, strangers)).toEqual([]);
+    await killTree({ ...selector, root: orphan.pid }, { clock: systemClock, graceMs: 1000 });
+  });
+
   test("never includes this process or one it runs in", () => {
     expect(pidsOf("none", { root: process.ppid })).not.toContain(process.pid);
     expect(pidsOf("none", { root: process.ppid })).not.toContain(process.ppid);

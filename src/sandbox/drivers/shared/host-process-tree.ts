@@ -8,6 +8,8 @@ export interface HostProcess {
   readonly parent: number;
   readonly group: number;
   readonly session: number;
+  /** In ticks since the boot: tells a process from a later one with the same id. */
+  readonly startedAt: string;
   readonly command: string;
 }
 
@@ -22,33 +24,46 @@ export interface TreeSelector {
 
 const POLL_MS = 10;
 const KILL_LIMIT_MS = 5_000;
+// The 22nd field of /proc/PID/stat, counted from the one behind the command.
+const START_TIME_FIELD = 19;
 
 /**
  * The variable finds what moved to its own session or was orphaned (`setsid`, double forks, `nohup`), the descent finds what emptied its
- * environment. Never includes this process or one it runs in, so that a sandbox can be removed from inside.
+ * environment. `known` are processes of the tree that were found before: they and what comes from them stay in it, although a parent that
+ * linked them to it may have ended. Never includes this process or one it runs in, so that a sandbox can be removed from inside.
  */
-export function findTree({ variable, value, root, rootEnded = false }: TreeSelector): HostProcess[] {
+export function findTree({ variable, value, root, rootEnded = false }: TreeSelector, known: Iterable<HostProcess> = []): HostProcess[] {
   const all = listProcesses();
   const byPid = new Map(all.map((entry) => [entry.pid, entry]));
   const ours = ancestors(process.pid, byPid);
   const mark = `${variable}=${value}`;
-  const marked = new Set(all.filter(({ pid }) => readEnvironment(pid).includes(mark)).map(({ pid }) => pid));
-  const leader = root === undefined || (rootEnded && byPid.has(root)) ? undefined : root;
+  const marked = all.filter(({ pid }) => readEnvironment(pid).includes(mark)).map(({ pid }) => pid);
+  const roots = new Set(root === undefined || (rootEnded && byPid.has(root)) ? [] : [root]);
+  for (const { pid, startedAt } of known) {
+    if ((byPid.get(pid)?.startedAt ?? startedAt) === startedAt) roots.add(pid);
+    else roots.delete(pid);
+  }
+  const heads = new Set([...roots, ...marked]);
   const belongs = ({ pid, group, session }: HostProcess) =>
-    (leader !== undefined && (group === leader || session === leader)) ||
-    [...ancestors(pid, byPid)].some((ancestor) => ancestor === leader || marked.has(ancestor));
+    roots.has(group) || roots.has(session) || [...ancestors(pid, byPid)].some((ancestor) => heads.has(ancestor));
   return all.filter((entry) => !ours.has(entry.pid) && belongs(entry));
 }
 
 /** TERM to all, time to comply, then KILL until nothing is left; processes are frozen first, so that none can fork away meanwhile. */
 export async function killTree(selector: TreeSelector, { clock, graceMs }: { clock: Clock; graceMs: number }): Promise<void> {
-  const found = findTree(selector);
+  const known = new Map<number, HostProcess>();
+  const look = (): HostProcess[] => {
+    const found = findTree(selector, known.values());
+    for (const entry of found) known.set(entry.pid, entry);
+    return found;
+  };
+  const found = look();
   signalAll(found, "SIGTERM");
   signalAll(found, "SIGCONT");
   const graceEnd = clock.monotonic() + graceMs;
-  while (findTree(selector).length > 0 && clock.monotonic() < graceEnd) await delay(clock, POLL_MS);
+  while (look().length > 0 && clock.monotonic() < graceEnd) await delay(clock, POLL_MS);
   const end = clock.monotonic() + KILL_LIMIT_MS;
-  for (let left = findTree(selector); left.length > 0; left = findTree(selector)) {
+  for (let left = look(); left.length > 0; left = look()) {
     if (clock.monotonic() > end) {
       const pids = left.map((entry) => entry.pid);
       throw new HoldfastError("internal", `processes ${pids.join(", ")} could not be ended`, { facts: { pids } });
@@ -88,9 +103,11 @@ function listProcesses(): HostProcess[] {
     if (!/^\d+$/.test(name)) return [];
     // The command may hold spaces and parentheses, so the fields are counted from its last one.
     const [, command = "", rest = ""] = /\((.*)\) (.*)$/s.exec(readProc(name, "stat")) ?? [];
-    const [state, parent, group, session] = rest.split(" ");
+    const fields = rest.split(" ");
+    const [state, parent, group, session] = fields;
     if (state === undefined || state === "" || state === "Z" || state === "X") return [];
-    return [{ pid: Number(name), parent: Number(parent), group: Number(group), session: Number(session), command }];
+    const startedAt = fields[START_TIME_FIELD] ?? "";
+    return [{ pid: Number(name), parent: Number(parent), group: Number(group), session: Number(session), startedAt, command }];
   });
 }
 

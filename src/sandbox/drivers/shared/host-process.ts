@@ -11,6 +11,9 @@ import type { PipePool } from "./host-pipe-pool.ts";
 import { createInputPipe, discardHostPipe, type HostPipe } from "./host-pipes.ts";
 import { killTree, type TreeSelector } from "./host-process-tree.ts";
 
+// How long the taker of the output may still take after a kill.
+const TAKER_LIMIT_MS = 2_000;
+
 export interface HostProcessOptions extends SpawnOptions {
   readonly program: string;
   readonly args: readonly string[];
@@ -33,16 +36,24 @@ export async function spawnHostProcess(options: HostProcessOptions): Promise<San
   for (const pipe of all) closeSync(pipe.theirs);
   const input = inputPipe ? openInput(inputPipe) : null;
   const readers = outputPipes.map((pipe, index) => readOutput(pipe, (chunk) => onOutput(chunk, streams[index] as OutputStream)));
+  const ended = exited.then(async (status) => {
+    rootEnded = true;
+    input?.destroy();
+    await Promise.all(readers.map((reader) => reader.finish()));
+    return status;
+  });
+  const limitTaker = () => {
+    const timer = clock.after(TAKER_LIMIT_MS, () => {
+      for (const reader of readers) reader.abandon();
+    });
+    const cancel = () => timer.cancel();
+    ended.then(cancel, cancel);
+  };
   return {
     pid,
     stdin: input,
-    ended: exited.then(async (status) => {
-      rootEnded = true;
-      input?.destroy();
-      await Promise.all(readers.map((reader) => reader.finish()));
-      return status;
-    }),
-    kill: ({ graceMs }) => killTree({ ...mark, root: pid, rootEnded }, { clock, graceMs }),
+    ended,
+    kill: ({ graceMs }) => killTree({ ...mark, root: pid, rootEnded }, { clock, graceMs }).finally(limitTaker),
   };
 }
 

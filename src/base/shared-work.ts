@@ -1,5 +1,5 @@
 /** @module One piece of work that several callers wait for, and that is cancelled only when none of them wants it any more. */
-import { untilAborted } from "../base/abort.ts";
+import { untilAborted } from "./abort.ts";
 
 export interface SharedWork<T> {
   /** Waits for the outcome. A waiter whose signal fires gives up alone; when the last one has given up, the work is told to stop. */
@@ -30,7 +30,7 @@ export function shareWork<T>(run: (signal: AbortSignal) => Promise<T>): SharedWo
     async join(signal) {
       waiting++;
       try {
-        return await untilAborted(outcome, signal, "the caller stopped waiting for the sandbox");
+        return await untilAborted(outcome, signal, "the caller stopped waiting");
       } finally {
         if (--waiting === 0) cancel(signal?.reason);
       }

@@ -1,0 +1,50 @@
+/** @module The label of a sandbox: the file `sandbox.json` in its directory. */
+import { readFile, stat, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import * as z from "zod/mini";
+import { describeError, HoldfastError, systemCode } from "../../../base/errors.ts";
+
+const RECORD_FILE = "sandbox.json";
+
+const Record = z.strictObject({
+  version: z.literal(1),
+  id: z.string(),
+  install: z.string(),
+  profile: z.string(),
+  task: z.string(),
+  fingerprint: z.string(),
+  createdAt: z.number(),
+});
+export type SandboxRecord = z.infer<typeof Record>;
+
+/**
+ * Null when the directory holds none.
+ * @throws `state-unreadable` when what it holds is none
+ */
+export async function readRecord(directory: string): Promise<SandboxRecord | null> {
+  const path = join(directory, RECORD_FILE);
+  const unreadable = (message: string, cause?: unknown) =>
+    new HoldfastError("state-unreadable", message, {
+      hint: `remove the directory ${directory}, or restore the file`,
+      facts: { path, directory },
+      cause,
+    });
+  let text: string;
+  try {
+    // Reading a named pipe would wait for a writer.
+    if (!(await stat(path)).isFile()) throw unreadable(`${path} is not a sandbox record, not even a regular file`);
+    text = await readFile(path, "utf8");
+  } catch (error) {
+    if (systemCode(error) === "ENOENT") return null;
+    throw HoldfastError.isInstance(error) ? error : unreadable(`cannot read ${path}: ${describeError(error)}`, error);
+  }
+  try {
+    return z.parse(Record, JSON.parse(text));
+  } catch (error) {
+    throw unreadable(`${path} is not a sandbox record`, error);
+  }
+}
+
+export async function writeRecord(directory: string, record: SandboxRecord): Promise<void> {
+  await writeFile(join(directory, RECORD_FILE), `${JSON.stringify(record, null, 2)}\n`, { mode: 0o600 });
+}
