@@ -1,8 +1,9 @@
 /** @module The id of this installation: what keeps two of them on one backend apart. */
-import { link, mkdir, readdir, rm, writeFile } from "node:fs/promises";
+import { link, readdir, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describeError, HoldfastError, systemCode } from "../base/errors.ts";
 import { randomId } from "../base/ids.ts";
+import { makeDirectory } from "../base/make-directory.ts";
 import { readStateFile } from "../base/regular-file.ts";
 
 const INSTALL_FILE = "install-id";
@@ -15,7 +16,7 @@ export async function installId(root: string): Promise<string> {
   if (known !== null) return known;
   const temporary = `${path}.${randomId(6)}`;
   try {
-    await mkdir(root, { recursive: true, mode: 0o700 });
+    await makeDirectory(root);
     await writeFile(temporary, `${randomId(8)}\n`, { mode: 0o600 });
     // A link fails where a rename would replace the id that somebody else has just begun to use.
     await link(temporary, path).catch((error: unknown) => {

@@ -54,7 +54,9 @@ export interface BackendReport {
 export interface DoctorReport {
   /** The configured backend. */
   readonly backend: string;
-  /** It is ready. */
+  /** It is ready, and so is the home. */
   readonly healthy: boolean;
+  /** Holdfast's own directory, and why it cannot be used. */
+  readonly home: { readonly path: string; readonly problem: string | null };
   readonly backends: readonly BackendReport[];
 }

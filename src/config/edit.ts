@@ -1,9 +1,10 @@
 /** @module Changing a profile's `config.yaml`: checked first, everything else in the file kept, safe against other editors of ours. */
-import { mkdir, realpath, stat } from "node:fs/promises";
+import { realpath, stat } from "node:fs/promises";
 import { writeFailed, writeFileAtomic } from "../base/atomic-file.ts";
 import { type Clock, systemClock } from "../base/clock.ts";
 import { HoldfastError, systemCode } from "../base/errors.ts";
 import { withFileLock } from "../base/file-lock.ts";
+import { makeDirectory } from "../base/make-directory.ts";
 import { readOption } from "../base/read-option.ts";
 import { createFindings, throwProblems } from "./findings.ts";
 import { configFiles } from "./load.ts";
@@ -116,7 +117,7 @@ async function replaceFile(
 
 async function makeHome(home: string): Promise<void> {
   try {
-    await mkdir(home, { recursive: true, mode: 0o700 });
+    await makeDirectory(home);
   } catch (error) {
     throw writeFailed(home, error);
   }

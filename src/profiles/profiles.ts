@@ -1,9 +1,10 @@
 /** @module Profiles: named homes for configuration, secrets and sandboxes (K1–K3). */
-import { cp, lstat, mkdir, readdir, rename, rm, stat, writeFile } from "node:fs/promises";
+import { cp, lstat, readdir, rename, rm, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { writeFailed, writeFileAtomic } from "../base/atomic-file.ts";
 import { describeError, HoldfastError, systemCode, wrapError } from "../base/errors.ts";
 import { randomId } from "../base/ids.ts";
+import { makeDirectory } from "../base/make-directory.ts";
 import { DEFAULT_PROFILE, parseProfileName } from "../base/names.ts";
 import { readStateFile } from "../base/regular-file.ts";
 import { suggest } from "../base/suggest.ts";
@@ -74,7 +75,7 @@ export function createProfiles(root: string): Profiles {
       if (name === DEFAULT_PROFILE || (await describe(name)).made) throw exists(name);
       const staging = join(folder, `.new-${randomId(6)}`);
       try {
-        await mkdir(staging, { recursive: true, mode: 0o700 });
+        await makeDirectory(staging);
         for (const file of source ? CLONED_FILES : []) await copyIfThere(join(source?.home ?? "", file), join(staging, file));
         await writeFile(join(staging, ".env"), NEW_ENV_FILE, { mode: 0o600 });
         await rename(staging, home(name));
@@ -91,7 +92,7 @@ export function createProfiles(root: string): Profiles {
     },
     async use(input) {
       const profile = await find(input);
-      await mkdir(root, { recursive: true, mode: 0o700 }).catch((error: unknown) => {
+      await makeDirectory(root).catch((error: unknown) => {
         throw writeFailed(root, error);
       });
       await writeFileAtomic(stickyFile, `${profile.name}\n`, { mode: 0o600 });

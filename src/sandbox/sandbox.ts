@@ -1,6 +1,7 @@
 /** @module A sandbox in use: calls and sessions on top of a connection, the same for every driver. */
 import type { Clock } from "../base/clock.ts";
 import { HoldfastError } from "../base/errors.ts";
+import { suggest } from "../base/suggest.ts";
 import type { CallOptions, CallResult, Command } from "./call.ts";
 import type { Connection, SandboxRef } from "./driver.ts";
 import { filesOf } from "./files-over-spawn.ts";
@@ -40,7 +41,9 @@ export function createSandbox({ ref, connection, clock, limits, defaultTimeoutMs
       list: () => sessions.list(),
       async remove(name) {
         if (await sessions.remove(name)) return;
+        const meant = suggest(name, new Set((await sessions.list()).map((session) => session.name)));
         throw new HoldfastError("session-not-found", `there is no session ${name} in the sandbox of task ${ref.owner.task}`, {
+          hint: meant && `did you mean "${meant}"?`,
           facts: { session: name },
         });
       },

@@ -4,6 +4,14 @@ import type { Availability } from "../../sandbox/driver.ts";
 import { createApp } from "../create-app.ts";
 import { doctor } from "./doctor.ts";
 
+test("a home that cannot be used is told, and is not healthy", async () => {
+  const environment = { PATH: process.env.PATH, HOLDFAST_HOME: "/proc/holdfast-test" };
+  const app = await createApp({ environment, cwd: "/" });
+  const { healthy, home } = await doctor.run(app, {});
+  expect(healthy).toBe(false);
+  expect(home).toEqual({ path: "/proc/holdfast-test", problem: expect.stringContaining("install-id") });
+});
+
 test.each<[Availability, { status: string; detail: string; fix: string | null }, boolean]>([
   [{ status: "ready", detail: "all is well" }, { status: "ready", detail: "all is well", fix: null }, true],
   [{ status: "not-applicable", reason: "wrong platform" }, { status: "not-applicable", detail: "wrong platform", fix: null }, false],

@@ -1,6 +1,9 @@
 /** @module Looks whether every backend works, and says what to do where one does not. */
 import * as z from "zod/mini";
+import { describeError } from "../../base/errors.ts";
+import { DEFAULT_TASK } from "../../base/names.ts";
 import { DRIVERS } from "../../sandbox/registry.gen.ts";
+import type { App } from "../create-app.ts";
 import { defineOperation } from "../operation.ts";
 import type { DoctorReport } from "../results.ts";
 
@@ -11,8 +14,8 @@ export const doctor = defineOperation({
   output: z.object({
     /** The configured backend. */
     backend: z.string(),
-    /** It is ready. */
     healthy: z.boolean(),
+    home: z.object({ path: z.string(), problem: z.nullable(z.string()) }),
     backends: z.readonly(
       z.array(
         z.object({
@@ -42,10 +45,23 @@ export const doctor = defineOperation({
         };
       }),
     );
+    const home = await checkHome(app);
     return {
       backend: configured,
-      healthy: backends.some((backend) => backend.configured && backend.status === "ready"),
+      healthy: home.problem === null && backends.some((backend) => backend.configured && backend.status === "ready"),
+      home,
       backends: backends.filter((backend) => backend.configured || !backend.testOnly).map(({ testOnly, ...shown }) => shown),
     };
   },
 });
+
+/** Makes the home if it is not there yet, as the first call would: whether that works is what people want to know. */
+async function checkHome(app: App): Promise<DoctorReport["home"]> {
+  const path = app.profiles.root;
+  try {
+    await app.owner(DEFAULT_TASK);
+    return { path, problem: null };
+  } catch (error) {
+    return { path, problem: describeError(error) };
+  }
+}

@@ -11,6 +11,7 @@ export const register: RegisterVerb = (command, { runner }) => {
       else {
         const rows = report.backends.map(({ name, configured, status, detail }) => [configured ? "*" : "", name, status, detail]);
         terminal.table(["", "BACKEND", "STATUS", "DETAIL"], rows);
+        if (report.home.problem !== null) terminal.fact("home", `not usable: ${report.home.problem}`);
         for (const { name, fix } of report.backends) if (fix !== null) terminal.fact(`fix for ${name}`, fix);
       }
       return report.healthy ? 0 : 1;

@@ -1,9 +1,10 @@
 /** @module The whole output of a call in a file, once it is too long for memory. */
-import { type FileHandle, lstat, mkdir, open, readdir, unlink } from "node:fs/promises";
+import { type FileHandle, lstat, open, readdir, unlink } from "node:fs/promises";
 import { join } from "node:path";
 import type { Clock } from "../../base/clock.ts";
 import { describeError, systemCode } from "../../base/errors.ts";
 import { randomId } from "../../base/ids.ts";
+import { makeDirectory } from "../../base/make-directory.ts";
 
 // As `append` names them.
 const OWN_NAME = /^\d{4}-\d\d-\d\dT\d{6}\.\d{3}Z-[0-9a-f]{8}\.log$/;
@@ -98,7 +99,7 @@ async function writeAll(file: FileHandle, bytes: Uint8Array): Promise<void> {
 
 /** Old overflow files go when a new one is made; nothing else ever reads them. */
 async function prune(directory: string, clock: Clock): Promise<void> {
-  await mkdir(directory, { recursive: true, mode: 0o700 });
+  await makeDirectory(directory);
   // Behind a link are other people's files.
   if ((await lstat(directory)).isSymbolicLink()) throw new Error(`${directory} is a link`);
   const names = (await readdir(directory)).filter((name) => OWN_NAME.test(name)).sort();

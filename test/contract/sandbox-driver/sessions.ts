@@ -162,6 +162,7 @@ END
     expect(await printed(connection, 'cd "$1/sessions" && ls', connection.stateDir)).toBe("two");
     expect(await text("echo ${A-fresh}", { session: "one" })).toBe("fresh");
     await expect(sandbox.sessions.remove("never")).rejects.toMatchObject({ code: "session-not-found", facts: { session: "never" } });
+    await expect(sandbox.sessions.remove("twoo")).rejects.toMatchObject({ hint: 'did you mean "two"?' });
   },
 
   "S32 nothing of a call stays behind in the sandbox": async ({ create, connect, shell }) => {

@@ -4,6 +4,7 @@ import { dirname, join } from "node:path";
 import { throwIfAborted } from "../../../base/abort.ts";
 import { describeError, HoldfastError, systemCode, wrapError } from "../../../base/errors.ts";
 import { randomId } from "../../../base/ids.ts";
+import { makeDirectory } from "../../../base/make-directory.ts";
 import { taskSegment } from "../../../base/names.ts";
 import type { Owner, SandboxDriver, SandboxRef } from "../../driver.ts";
 import type { DriverContext } from "../../driver-context.ts";
@@ -61,8 +62,8 @@ export function createDriver({ sandboxDir, hostEnv, clock, log }: DriverContext)
       const staging = join(root, `${NEW_PREFIX}${record.id}`);
       try {
         throwIfAborted(signal, NOT_MADE);
-        await mkdir(join(staging, "state"), { recursive: true, mode: 0o700 });
-        await mkdir(dirname(directory), { recursive: true, mode: 0o700 });
+        await makeDirectory(join(staging, "state"));
+        await makeDirectory(dirname(directory));
         await writeRecord(staging, record);
         for (let attempt = 1; ; attempt++) {
           throwIfAborted(signal, NOT_MADE);

@@ -1,9 +1,10 @@
 /** @module Sandboxes that only this driver object knows: for tests. Commands run on the host, but nothing is found again by another process. */
-import { mkdir, rename, rm } from "node:fs/promises";
+import { rename, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { throwIfAborted } from "../../../base/abort.ts";
 import { systemCode, wrapError } from "../../../base/errors.ts";
 import { randomId } from "../../../base/ids.ts";
+import { makeDirectory } from "../../../base/make-directory.ts";
 import type { SandboxDriver, SandboxRef } from "../../driver.ts";
 import type { DriverContext } from "../../driver-context.ts";
 import { SANDBOX_VARIABLE } from "../../session/script.ts";
@@ -42,7 +43,7 @@ export function createDriver({ sandboxDir, hostEnv, clock }: DriverContext): San
       // Registered before the first await, so that a concurrent caller finds it.
       refs.set(ref.id, ref);
       try {
-        await mkdir(join(directoryOf(ref), "state"), { recursive: true, mode: 0o700 });
+        await makeDirectory(join(directoryOf(ref), "state"));
         throwIfAborted(signal, NOT_MADE);
         return ref;
       } catch (error) {
@@ -56,7 +57,7 @@ export function createDriver({ sandboxDir, hostEnv, clock }: DriverContext): San
       throwIfAborted(signal, "the sandbox was not opened");
       if (!refs.has(ref.id)) throw sandboxGone("sandbox-not-found", ref);
       // A concurrent caller may have got the ref while its directory was still being made.
-      await mkdir(join(directoryOf(ref), "state"), { recursive: true, mode: 0o700 });
+      await makeDirectory(join(directoryOf(ref), "state"));
       return connectToHost({
         sandboxId: ref.id,
         stateDir: join(directoryOf(ref), "state"),
