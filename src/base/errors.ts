@@ -114,6 +114,11 @@ export const ERROR_KINDS = {
     fix: "`holdfast profile list` shows the existing ones; `holdfast profile create NAME` makes one.",
     retryable: false,
   },
+  protocol: {
+    meaning: "The daemon in a sandbox sent what its protocol does not allow, so the connection was cut.",
+    fix: "Remove the sandbox if you do not trust what runs in it; otherwise report what the message says.",
+    retryable: false,
+  },
   "sandbox-create-failed": {
     meaning: "The sandbox could not be made. Nothing was left behind.",
     fix: "See the message and its cause, then try again.",

@@ -18,6 +18,7 @@ export interface Requirement {
 
 /** Each returns why the part is missing, or null. The programs are installed by ./check when it runs as root. */
 const PROBES = {
+  cc: () => program("cc"),
   docker: () => program("docker") ?? succeeds("docker", ["version"], "no container engine answers"),
   fish: () => program("fish"),
   /** The right to mount a small tmpfs, for tests of a full disk. */

@@ -1,0 +1,145 @@
+/** @module A proven connection to a daemon, with numbered channels on it. */
+import type { Duplex } from "node:stream";
+import type { Clock } from "../../base/clock.ts";
+import { describeError, HoldfastError } from "../../base/errors.ts";
+import { FROM_CLIENT, FROM_DAEMON } from "./types.ts";
+import { createFrameParser, createReader, createWriter, encodeFrame, type Frame, PROTOCOL_VERSION, protocolError } from "./wire.ts";
+
+const MAGIC = Buffer.from("HFD\x01", "latin1");
+const NONCE_BYTES = 32;
+const HANDSHAKE_LIMIT_MS = 5_000;
+
+export interface Channel {
+  send(type: number, payload?: Uint8Array): void;
+}
+
+export interface ChannelHandlers {
+  /** True when this was the last frame: the channel is closed. */
+  onFrame(frame: Frame): boolean;
+  /** The link broke before the last frame. */
+  onLost(error: HoldfastError): void;
+}
+
+export interface DaemonLink extends AsyncDisposable {
+  readonly pid: number;
+  open(type: number, payload: Uint8Array, handlers: ChannelHandlers): Channel;
+  /** Settles when the link is no more, whatever the reason. */
+  readonly closed: Promise<void>;
+}
+
+export interface LinkOptions {
+  /** 32 bytes that the daemon was started with. */
+  readonly secret: Uint8Array;
+  /** Who we are, for people who ask the daemon what keeps it busy. */
+  readonly label: string;
+  readonly clock: Clock;
+}
+
+/**
+ * Proves to the daemon that we know the secret, and makes it do the same, before anything else is said: whoever listens behind a socket that
+ * was replaced learns nothing.
+ */
+export async function linkDaemon(stream: Duplex, { secret, label, clock }: LinkOptions): Promise<DaemonLink> {
+  const crypto = process.getBuiltinModule("node:crypto");
+  const mac = (...parts: (string | Uint8Array)[]) => {
+    const hmac = crypto.createHmac("sha256", secret);
+    for (const part of parts) hmac.update(part);
+    return hmac.digest();
+  };
+  const ours = crypto.randomBytes(NONCE_BYTES);
+  const channels = new Map<number, ChannelHandlers>();
+  const parser = createFrameParser();
+  const { promise: closed, resolve: markClosed } = Promise.withResolvers<void>();
+  const ready = Promise.withResolvers<number>();
+  let step: "hello" | "ready" | "open" = "hello";
+  let nextChannel = 1;
+  let broken: HoldfastError | undefined;
+
+  const fail = (error: HoldfastError) => {
+    if (broken) return;
+    broken = error;
+    limit.cancel();
+    stream.destroy();
+    ready.reject(error);
+    for (const handlers of channels.values()) handlers.onLost(error);
+    channels.clear();
+    markClosed();
+  };
+  const limit = clock.after(HANDSHAKE_LIMIT_MS, () => fail(lost("it did not answer the handshake in time")));
+
+  const greet = ({ type, channel, payload }: Frame) => {
+    if (type !== FROM_DAEMON.hello || channel !== 0) throw protocolError("something else than its greeting");
+    const reader = createReader(payload);
+    const version = reader.u8();
+    const theirs = Buffer.from(reader.bytes(NONCE_BYTES));
+    const proof = reader.bytes(NONCE_BYTES);
+    reader.end();
+    if (version !== PROTOCOL_VERSION) throw protocolError(`protocol version ${version}`);
+    if (!crypto.timingSafeEqual(proof, mac("daemon", ours, theirs))) throw protocolError("a wrong proof");
+    stream.write(
+      encodeFrame(
+        FROM_CLIENT.proof,
+        0,
+        createWriter()
+          .bytes(mac("client", theirs, ours))
+          .str(label)
+          .done(),
+      ),
+    );
+    step = "ready";
+  };
+  const accept = ({ type, channel, payload }: Frame) => {
+    if (type !== FROM_DAEMON.ready || channel !== 0) throw protocolError("something else than its consent");
+    const reader = createReader(payload);
+    const pid = reader.u32();
+    reader.str();
+    reader.end();
+    limit.cancel();
+    step = "open";
+    ready.resolve(pid);
+  };
+  const dispatch = (frame: Frame) => {
+    const handlers = channels.get(frame.channel);
+    if (handlers === undefined) throw protocolError(`a message for channel ${frame.channel}, which is not open`);
+    if (handlers.onFrame(frame)) channels.delete(frame.channel);
+  };
+  stream.on("data", (chunk: Buffer) => {
+    try {
+      for (const frame of parser.push(chunk)) {
+        if (broken) return;
+        if (step === "open") dispatch(frame);
+        else if (step === "hello") greet(frame);
+        else accept(frame);
+      }
+    } catch (error) {
+      fail(HoldfastError.isInstance(error) ? error : lost(describeError(error)));
+    }
+  });
+  stream.on("error", (error) => fail(lost(describeError(error))));
+  stream.on("close", () => fail(lost("the connection ended")));
+  stream.write(encodeFrame(FROM_CLIENT.hello, 0, Buffer.concat([MAGIC, ours])));
+
+  const pid = await ready.promise;
+  return {
+    pid,
+    closed,
+    open(type, payload, handlers) {
+      if (broken) throw broken;
+      const number = nextChannel++;
+      channels.set(number, handlers);
+      stream.write(encodeFrame(type, number, payload));
+      return {
+        // A frame that crosses the daemon's last one is ignored there; one after it need not be sent.
+        send: (kind, bytes) => void (channels.has(number) && stream.write(encodeFrame(kind, number, bytes))),
+      };
+    },
+    async [Symbol.asyncDispose]() {
+      stream.end();
+      await closed;
+    },
+  };
+}
+
+function lost(reason: string): HoldfastError {
+  return new HoldfastError("sandbox-lost", `the daemon in the sandbox is gone: ${reason}`, { facts: { reason, mayHaveRun: true } });
+}
