@@ -9,8 +9,13 @@ const VARIABLE = "HOLDFAST_TEST_MARK";
 const children: ChildProcess[] = [];
 
 afterEach(async () => {
-  for (const child of children.splice(0)) {
-    if (child.exitCode === null && child.signalCode === null) child.kill("SIGKILL");
+  // The whole group: what a script left in the background goes with it.
+  for (const { pid } of children.splice(0)) {
+    try {
+      process.kill(-(pid ?? 0), "SIGKILL");
+    } catch (error) {
+      expect(error).toMatchObject({ code: "ESRCH" });
+    }
   }
 });
 
