@@ -1,9 +1,10 @@
 /** @module Profiles: named homes for configuration, secrets and sandboxes (K1–K3). */
-import { cp, lstat, readdir, rename, rm, stat, writeFile } from "node:fs/promises";
+import { cp, lstat, rename, rm, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { writeFailed, writeFileAtomic } from "../base/atomic-file.ts";
 import { describeError, HoldfastError, systemCode, wrapError } from "../base/errors.ts";
 import { randomId } from "../base/ids.ts";
+import { listDirectory } from "../base/list-directory.ts";
 import { makeDirectory } from "../base/make-directory.ts";
 import { DEFAULT_PROFILE, parseProfileName } from "../base/names.ts";
 import { readStateFile } from "../base/regular-file.ts";
@@ -48,7 +49,7 @@ export function createProfiles(root: string): Profiles {
   };
 
   const list = async () => {
-    const others = (await directoryNames(folder)).filter((name) => isProfileName(name) && name !== DEFAULT_PROFILE).sort();
+    const others = (await listDirectory(folder)).filter((name) => isProfileName(name) && name !== DEFAULT_PROFILE).sort();
     const all = await Promise.all([DEFAULT_PROFILE, ...others].map(describe));
     return all.filter((profile) => profile.made || profile.name === DEFAULT_PROFILE);
   };
@@ -120,15 +121,6 @@ async function isDirectory(path: string, look: typeof stat): Promise<boolean> {
   } catch (error) {
     if (["ENOENT", "ENOTDIR"].includes(systemCode(error) ?? "")) return false;
     throw new HoldfastError("state-unreadable", `cannot look at ${path}: ${describeError(error)}`, { facts: { path }, cause: error });
-  }
-}
-
-async function directoryNames(path: string): Promise<string[]> {
-  try {
-    return await readdir(path);
-  } catch (error) {
-    if (systemCode(error) === "ENOENT") return [];
-    throw new HoldfastError("state-unreadable", `cannot list ${path}: ${describeError(error)}`, { facts: { path }, cause: error });
   }
 }
 

@@ -1,9 +1,10 @@
 /** @module Sandboxes on the host itself: no isolation, but state that stays and processes that are accounted for. */
-import { mkdir, readdir, rename, rm } from "node:fs/promises";
+import { mkdir, rename, rm } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { throwIfAborted } from "../../../base/abort.ts";
-import { describeError, HoldfastError, systemCode, wrapError } from "../../../base/errors.ts";
+import { HoldfastError, systemCode, wrapError } from "../../../base/errors.ts";
 import { randomId } from "../../../base/ids.ts";
+import { listDirectory } from "../../../base/list-directory.ts";
 import { makeDirectory } from "../../../base/make-directory.ts";
 import { taskSegment } from "../../../base/names.ts";
 import type { Owner, SandboxDriver, SandboxRef } from "../../driver.ts";
@@ -143,12 +144,7 @@ export function createDriver({ sandboxDir, hostEnv, clock, log }: DriverContext)
 }
 
 async function subfolders(path: string): Promise<string[]> {
-  try {
-    return (await readdir(path)).map((name) => join(path, name));
-  } catch (error) {
-    if (systemCode(error) === "ENOENT") return [];
-    throw new HoldfastError("state-unreadable", `cannot list ${path}: ${describeError(error)}`, { facts: { path }, cause: error });
-  }
+  return (await listDirectory(path)).map((name) => join(path, name));
 }
 
 function toRef({ id, install, profile, task, fingerprint, createdAt }: SandboxRecord): SandboxRef {

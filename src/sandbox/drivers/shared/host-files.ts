@@ -1,7 +1,8 @@
 /** @module Small private files of a sandbox whose files are the host's. */
-import { lstat, mkdir, readdir, readFile, rm, writeFile } from "node:fs/promises";
+import { lstat, mkdir, readFile, rm, writeFile } from "node:fs/promises";
 import { dirname, join, relative, sep } from "node:path";
 import { describeError, HoldfastError, systemCode } from "../../../base/errors.ts";
+import { listDirectory } from "../../../base/list-directory.ts";
 import type { FileAccess, FileEntry } from "../../driver.ts";
 
 export function createHostFiles(stateDir: string): FileAccess {
@@ -21,10 +22,7 @@ export function createHostFiles(stateDir: string): FileAccess {
       });
     },
     async list(path) {
-      const names = await readdir(path).catch((error: unknown) => {
-        if (systemCode(error) === "ENOENT") return [];
-        throw new HoldfastError("state-unreadable", `cannot list ${path}: ${describeError(error)}`, { facts: { path }, cause: error });
-      });
+      const names = await listDirectory(path);
       const entries = await Promise.all(names.map((name) => describeEntry(path, name)));
       return entries.filter((entry) => entry !== null);
     },
