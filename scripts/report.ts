@@ -18,6 +18,7 @@ export interface VitestReport {
       readonly status: string;
       readonly fullName: string;
       readonly ancestorTitles: readonly string[];
+      readonly failureMessages?: readonly string[] | null;
     }[];
   }[];
 }
@@ -73,7 +74,12 @@ export function summarize(steps: readonly Step[], report: VitestReport | undefin
 function countTests(report: VitestReport | undefined) {
   const files = report?.testResults ?? [];
   const tests = files.flatMap((file) => file.assertionResults.map((result) => ({ ...result, file: relative(process.cwd(), file.name) })));
-  const failed = tests.filter(({ status }) => status === "failed").map(({ file, fullName }) => `${file}: ${fullName}`);
+  const failed = tests
+    .filter(({ status }) => status === "failed")
+    .map(({ file, fullName, failureMessages }) => {
+      const reason = failureMessages?.[0]?.split("\n")[0];
+      return `${file}: ${fullName}${reason ? ` (${reason})` : ""}`;
+    });
   // A file that cannot be loaded, or whose hooks fail, has no failed test of its own.
   const broken = files.filter((file) => file.status === "failed" && file.assertionResults.every(({ status }) => status !== "failed"));
   const brokenFiles = broken.map((file) => `${relative(process.cwd(), file.name)}: ${file.message?.split("\n")[0] ?? "the file failed"}`);

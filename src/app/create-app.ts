@@ -77,7 +77,11 @@ export async function createApp(options: AppOptions): Promise<App> {
     return withCheck(withLimits(withLog(createDriver(await context()), { clock, log }), { clock, log }));
   };
   const driver = once(async () => driverNamed((await config()).values.terminal.backend));
-  const install = once(() => installId(root));
+  // After the configuration, so that a mistake in it is reported with nothing written, and nothing still being written.
+  const install = once(async () => {
+    await config();
+    return installId(root);
+  });
   const lifecycle = once(async () => {
     const { terminal } = (await config()).values;
     return createLifecycle({

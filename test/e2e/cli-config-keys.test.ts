@@ -1,3 +1,4 @@
+import { existsSync } from "node:fs";
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
@@ -100,6 +101,7 @@ describe("S46 text from a variable", () => {
     const { status, stderr } = await cli.run(["exec", "true"], { env: { [variable]: text } });
     expect(status).toBe(125);
     expect(stderr).toContain(`(environment variable ${variable})`);
+    expect(existsSync(cli.home)).toBe(false);
   });
 });
 
