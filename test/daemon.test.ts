@@ -55,6 +55,7 @@ describeIf("cc", "holdfastd", () => {
       cwd: scratch.path,
       stdin: input === undefined ? "none" : "pipe",
       merge: false,
+      shown: "test",
       stateFile: null,
       onOutput: (chunk) => void chunks.push(Buffer.from(chunk)),
       ...options,
@@ -96,6 +97,7 @@ describeIf("cc", "holdfastd", () => {
       cwd: "/",
       stdin: "none",
       merge: false,
+      shown: "test",
       stateFile: null,
       onOutput: (chunk) => void pids.write(Buffer.from(chunk)),
     });

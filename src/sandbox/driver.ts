@@ -1,5 +1,6 @@
 /** @module THE SEAM between Holdfast and the places where sandboxes run. The comments are the contract; `test/contract/sandbox-driver.ts` checks it. */
 import type { Writable } from "node:stream";
+import type { DaemonAccess } from "./daemon/daemon.ts";
 import type { SandboxSpec } from "./spec.ts";
 
 /** Whose sandbox it is. Every resource a driver makes carries all three, and a driver only ever touches resources of the same install. */
@@ -101,6 +102,10 @@ export interface Connection extends AsyncDisposable {
 
   /** Fast path for small private files; without it `files-over-spawn.ts` does the same with programs in the sandbox. */
   readonly files?: FileAccess;
+  /** There when holdfastd runs in the sandbox. Without it calls go through `spawn`, and there are no background processes and no ptys. */
+  readonly daemon?: DaemonAccess;
+  /** The sandbox had to be started again although nobody stopped it: what ran in it before is gone. */
+  readonly restarted?: boolean;
 }
 
 export type OutputStream = "stdout" | "stderr";

@@ -1,19 +1,22 @@
 /** @module Commands run by the daemon: their output within credit, their input within the daemon's, their end. */
 
 import { constants } from "node:os";
-import { Writable } from "node:stream";
 import { HoldfastError } from "../../base/errors.ts";
 import type { ExitStatus, OutputStream, SandboxProcess } from "../driver.ts";
+import type { TerminalSize } from "../process.ts";
 import type { Channel, DaemonLink } from "./link.ts";
+import { createInputGate, createOutputQueue, type InputGate, OUTPUT_WINDOW } from "./streams.ts";
 import { FROM_CLIENT, FROM_DAEMON } from "./types.ts";
 import { createReader, createWriter, type Frame, protocolError } from "./wire.ts";
 
-/** What may be under way from the daemon to us: enough to keep a pipe full, little enough to keep in memory. */
-const OUTPUT_WINDOW = 512 * 1024;
-const LONGEST_INPUT = 64 * 1024;
-const STREAMS: Readonly<Record<number, OutputStream>> = { 1: "stdout", 2: "stderr" };
 const FLAG_STDIN = 1;
 const FLAG_MERGE = 2;
+const FLAG_PTY = 4;
+const KIND_CALL = 0;
+const KIND_PROCESS = 1;
+const CAUSE_TIMEOUT = 1;
+const GRACE_MS = 2_000;
+const LONGEST_SHOWN = 4_096;
 
 export interface DaemonCommand {
   readonly argv: readonly string[];
@@ -21,6 +24,12 @@ export interface DaemonCommand {
   readonly cwd: string;
   readonly stdin: "none" | "pipe";
   readonly merge: boolean;
+  /** What people are told that runs. */
+  readonly shown: string;
+  /** The daemon itself ends the tree after that long, whatever becomes of us. 0: never. */
+  readonly timeoutMs?: number;
+  /** A pty of this size instead of pipes. */
+  readonly tty?: TerminalSize;
   /** Where the session's state is saved from descriptor 3; null: nowhere. */
   readonly stateFile: string | null;
   onOutput(chunk: Uint8Array, stream: OutputStream): void | Promise<void>;
@@ -31,10 +40,13 @@ export interface DaemonEnd extends ExitStatus {
   readonly report: Buffer;
   /** Why the state was not saved; null when it was, or when there was none. */
   readonly unsaved: string | null;
+  /** The daemon ended it because of `timeoutMs`. */
+  readonly timedOut: boolean;
 }
 
 export interface DaemonProcess extends SandboxProcess {
   readonly ended: Promise<DaemonEnd>;
+  resize(size: TerminalSize): void;
 }
 
 export function startCall(link: DaemonLink, command: DaemonCommand): Promise<DaemonProcess> {
@@ -57,6 +69,7 @@ export function startCall(link: DaemonLink, command: DaemonCommand): Promise<Dae
       pid,
       stdin: input?.stream ?? null,
       ended: ended.promise,
+      resize: ({ rows, columns }) => channel.send(FROM_CLIENT.resize, createWriter().u16(rows).u16(columns).done()),
       async kill({ graceMs }) {
         if (!over) channel.send(FROM_CLIENT.kill, createWriter().u32(graceMs).done());
         await ended.promise;
@@ -114,112 +127,52 @@ export function startCall(link: DaemonLink, command: DaemonCommand): Promise<Dae
   return started.promise;
 }
 
-function encodeStart({ argv, env, cwd, stdin, merge, stateFile }: DaemonCommand): Buffer {
+/** What the rest of START says about a process, as opposed to a call. */
+export interface ProcessStart {
+  readonly name: string;
+  readonly keepBytes: number;
+}
+
+export function encodeStart(command: DaemonCommand, process?: ProcessStart): Buffer {
+  const { argv, env, cwd, stdin, merge, shown, timeoutMs = 0, tty, stateFile } = command;
   return createWriter()
-    .u8(0)
-    .u8((stdin === "pipe" ? FLAG_STDIN : 0) | (merge ? FLAG_MERGE : 0))
-    .u32(0)
-    .u32(2_000)
+    .u8(process ? KIND_PROCESS : KIND_CALL)
+    .u8((stdin === "pipe" ? FLAG_STDIN : 0) | (merge ? FLAG_MERGE : 0) | (tty ? FLAG_PTY : 0))
+    .u32(timeoutMs)
+    .u32(GRACE_MS)
     .u32(OUTPUT_WINDOW)
-    .u16(0)
-    .u16(0)
-    .u64(0)
+    .u16(tty?.rows ?? 0)
+    .u16(tty?.columns ?? 0)
+    .u64(process?.keepBytes ?? 0)
     .str(cwd)
     .str(stateFile ?? "")
-    .str("")
+    .str(process?.name ?? "")
+    .str(Buffer.from(shown).subarray(0, LONGEST_SHOWN))
     .list(argv)
     .list(Object.entries(env).map(([name, value]) => `${name}=${value}`))
     .done();
 }
 
-function readEnd(payload: Buffer): DaemonEnd {
+/** The payload of ENDED, also of a process. */
+export function readEnd(payload: Buffer): DaemonEnd {
   const reader = createReader(payload);
   const code = reader.u8();
   const signal = reader.u8();
-  reader.u8();
+  const cause = reader.u8();
   const saved = reader.u8();
   const report = Buffer.from(reader.raw());
   const reason = reader.str();
   reader.end();
-  return { exitCode: signal === 0 ? code : 128 + signal, signal: signalName(signal), report, unsaved: saved === 2 ? reason : null };
+  return {
+    exitCode: signal === 0 ? code : 128 + signal,
+    signal: signalName(signal),
+    report,
+    unsaved: saved === 2 ? reason : null,
+    timedOut: cause === CAUSE_TIMEOUT,
+  };
 }
 
-function signalName(number: number): string | null {
+export function signalName(number: number): string | null {
   if (number === 0) return null;
   return Object.entries(constants.signals).find(([, value]) => value === number)?.[0] ?? `SIG${number}`;
-}
-
-/** Hands chunks to the caller one after the other per stream, and grants the daemon what has been taken. */
-function createOutputQueue(onOutput: DaemonCommand["onOutput"], grant: (bytes: number) => void) {
-  const queues: Record<OutputStream, Promise<void> | undefined> = { stdout: undefined, stderr: undefined };
-  let taken = 0;
-  let underWay = 0;
-  const take = (bytes: number) => {
-    underWay -= bytes;
-    taken += bytes;
-    // In large pieces: a grant for each chunk would double the number of messages.
-    if (taken < OUTPUT_WINDOW / 4) return;
-    grant(taken);
-    taken = 0;
-  };
-  return {
-    add(payload: Buffer) {
-      const stream = STREAMS[payload[0] ?? 0];
-      if (stream === undefined) throw protocolError("output of an unknown stream");
-      const chunk = payload.subarray(1);
-      underWay += chunk.length;
-      if (underWay > OUTPUT_WINDOW) throw protocolError("more output than it was allowed");
-      const before = queues[stream];
-      const pending = before === undefined ? onOutput(chunk, stream) : before.then(() => onOutput(chunk, stream));
-      if (pending === undefined) return take(chunk.length);
-      const done: Promise<void> = pending.then(() => {
-        take(chunk.length);
-        if (queues[stream] === done) queues[stream] = undefined;
-      });
-      queues[stream] = done;
-    },
-    async drained() {
-      await Promise.all([queues.stdout, queues.stderr]);
-    },
-  };
-}
-
-interface InputGate {
-  readonly stream: Writable;
-  grant(bytes: number): void;
-  close(): void;
-}
-
-/** A stream that sends no more than the daemon has room for. */
-function createInputGate(channel: Channel, credit: number): InputGate {
-  let left = credit;
-  let waiting: (() => void) | undefined;
-  const send = (chunk: Buffer, done: () => void): void => {
-    const part = chunk.subarray(0, Math.min(left, LONGEST_INPUT));
-    if (part.length > 0) channel.send(FROM_CLIENT.input, part);
-    left -= part.length;
-    const rest = chunk.subarray(part.length);
-    if (rest.length === 0) done();
-    else if (left > 0) send(rest, done);
-    else waiting = () => send(rest, done);
-  };
-  const stream = new Writable({
-    write: (chunk: Buffer, _encoding, done) => send(chunk, done),
-    final(done) {
-      channel.send(FROM_CLIENT.inputEnd);
-      done();
-    },
-  });
-  // A command that ends without reading its input is no error.
-  stream.on("error", () => {});
-  return {
-    stream,
-    grant(bytes) {
-      left += bytes;
-      const go = waiting;
-      waiting = undefined;
-      go?.();
-    },
-    close: () => void stream.destroy(),
-  };
 }
