@@ -1,0 +1,89 @@
+/** @module The two directions of a channel: output within our credit, input within the daemon's. */
+import { Writable } from "node:stream";
+import type { OutputStream } from "../driver.ts";
+import type { Channel } from "./link.ts";
+import { FROM_CLIENT } from "./types.ts";
+import { protocolError } from "./wire.ts";
+
+/** What may be under way from the daemon to us: enough to keep a pipe full, little enough to keep in memory. */
+export const OUTPUT_WINDOW = 512 * 1024;
+const LONGEST_INPUT = 64 * 1024;
+const STREAMS: Readonly<Record<number, OutputStream>> = { 1: "stdout", 2: "stderr" };
+
+/** Hands chunks to the caller one after the other per stream, and grants the daemon what has been taken. */
+export function createOutputQueue(
+  onOutput: (chunk: Uint8Array, stream: OutputStream) => void | Promise<void>,
+  grant: (bytes: number) => void,
+) {
+  const queues: Record<OutputStream, Promise<void> | undefined> = { stdout: undefined, stderr: undefined };
+  let taken = 0;
+  let underWay = 0;
+  const take = (bytes: number) => {
+    underWay -= bytes;
+    taken += bytes;
+    // In large pieces: a grant for each chunk would double the number of messages.
+    if (taken < OUTPUT_WINDOW / 4) return;
+    grant(taken);
+    taken = 0;
+  };
+  return {
+    add(payload: Buffer) {
+      const stream = STREAMS[payload[0] ?? 0];
+      if (stream === undefined) throw protocolError("output of an unknown stream");
+      const chunk = payload.subarray(1);
+      underWay += chunk.length;
+      if (underWay > OUTPUT_WINDOW) throw protocolError("more output than it was allowed");
+      const before = queues[stream];
+      const pending = before === undefined ? onOutput(chunk, stream) : before.then(() => onOutput(chunk, stream));
+      if (pending === undefined) return take(chunk.length);
+      const done: Promise<void> = pending.then(() => {
+        take(chunk.length);
+        if (queues[stream] === done) queues[stream] = undefined;
+      });
+      queues[stream] = done;
+    },
+    async drained() {
+      await Promise.all([queues.stdout, queues.stderr]);
+    },
+  };
+}
+
+export interface InputGate {
+  readonly stream: Writable;
+  grant(bytes: number): void;
+  close(): void;
+}
+
+/** A stream that sends no more than the daemon has room for. */
+export function createInputGate(channel: Channel, credit: number): InputGate {
+  let left = credit;
+  let waiting: (() => void) | undefined;
+  const send = (chunk: Buffer, done: () => void): void => {
+    const part = chunk.subarray(0, Math.min(left, LONGEST_INPUT));
+    if (part.length > 0) channel.send(FROM_CLIENT.input, part);
+    left -= part.length;
+    const rest = chunk.subarray(part.length);
+    if (rest.length === 0) done();
+    else if (left > 0) send(rest, done);
+    else waiting = () => send(rest, done);
+  };
+  const stream = new Writable({
+    write: (chunk: Buffer, _encoding, done) => send(chunk, done),
+    final(done) {
+      channel.send(FROM_CLIENT.inputEnd);
+      done();
+    },
+  });
+  // A command that ends without reading its input is no error.
+  stream.on("error", () => {});
+  return {
+    stream,
+    grant(bytes) {
+      left += bytes;
+      const go = waiting;
+      waiting = undefined;
+      go?.();
+    },
+    close: () => void stream.destroy(),
+  };
+}
