@@ -13,7 +13,7 @@ static const struct {
   request *open;
   const char *format;
 } requests[REQUEST_LAST + 1] = {
-    [0x10] = {request_start, "11444228ootll"}, [0x20] = {request_processes, ""},         [0x21] = {request_read_log, "t814"},
+    [0x10] = {request_start, "11444228oottll"}, [0x20] = {request_processes, ""},         [0x21] = {request_read_log, "t814"},
     [0x22] = {request_attach, "t224"},         [0x23] = {request_wait, "t"},             [0x24] = {request_kill_process, "t4"},
     [0x25] = {request_signal_process, "t1"},   [0x26] = {request_write_process, "t1b"},  [0x27] = {request_forget_process, "t"},
     [0x30] = {request_stat, "p1"},             [0x31] = {request_list, "p"},             [0x32] = {request_read_file, "p884"},

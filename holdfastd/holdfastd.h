@@ -36,6 +36,7 @@ enum {
   CONNECTIONS_MAX = 1024,
   PROCESSES_MAX = 64,
   NAME_LIMIT = 256, /* of labels and names of processes */
+  SHOWN_LIMIT = 4096, /* of what people are told that runs */
   COMMAND_FDS = 5,
   STREAMS = 4,
   INPUT_WINDOW = 65536,       /* what a call may have waiting for its standard input */
@@ -93,7 +94,7 @@ enum frame_state frame_first(struct buffer *buffer, size_t max, struct frame *fr
    False if the payload is not exactly that, or memory is out. The lists are to be freed in any case. */
 struct fields {
   uint64_t n[8]; /* each kind in the order of the format */
-  const char *t[3];
+  const char *t[4];
   char **l[2];
   uint8_t *bytes;
   size_t length;
@@ -273,7 +274,7 @@ void input_close(struct command *command, int error);
 /* --- process.c: commands that belong to the sandbox, with their output in a log --- */
 
 bool processes_open(const char *state_directory);
-struct process *process_create(struct command *command, const char *name, char **argv, uint64_t cap); /* NULL with errno */
+struct process *process_create(struct command *command, const char *name, const char *shown, uint64_t cap); /* NULL with errno */
 const char *process_id(const struct process *process);
 void process_output(struct process *process, const void *bytes, size_t length);
 void process_ended(struct process *process, struct result *result); /* takes the result over */
@@ -317,7 +318,13 @@ void walk_close(struct walk *walk);
 
 void status_open(uint32_t idle_stop_seconds);
 void status_used(void); /* the sandbox is in use just now */
-void status_used_for(const struct connection *connection, const char *kind, const char *what);
+void status_used_for(const struct connection *connection, const char *kind, const char *shown);
+
+/* --- socket.c: the way to the daemon, which ends with it, and it with the way --- */
+
+int socket_open(const char *path); /* 0 or an exit code, and people were told */
+void socket_pause(void); /* no more clients */
+void socket_remove(void);
 
 /* --- serve.c, relay.c: the verbs --- */
 
@@ -329,6 +336,7 @@ struct serve_options {
 
 extern bool stopping;
 
+int fail(const char *what, const char *name); /* says so, with errno; the exit code */
 int serve(const struct serve_options *options);
 void serve_stop(uint64_t grace); /* ends all trees, then the daemon */
 int relay(const char *socket);

@@ -1,8 +1,6 @@
 #include "holdfastd.h"
 
-#include <endian.h>
-
-enum { ID_SIZE = 11, ARGV_KEPT = 4096, ATTACH_WINDOW = 16384 };
+enum { ID_SIZE = 11, ATTACH_WINDOW = 16384 };
 
 static const char NO_PROCESS[] = "there is no such process";
 
@@ -16,7 +14,7 @@ struct process {
   int64_t started_at, ended_at; /* ms since the epoch */
   struct log log;
   struct result result;
-  struct buffer argv; /* as a `list`, for PROCESS */
+  char *shown;
 };
 
 /* A channel that waits for something of a process. */
@@ -59,18 +57,7 @@ static struct process *process_find(const char *id) {
   return p;
 }
 
-/* The first 4 KiB of the arguments: enough to recognise it by. */
-static void keep_arguments(struct buffer *kept, char **argv) {
-  uint32_t count = 0;
-  put(kept, "4", 0);
-  for (bool cut = false; argv[count] && !cut; count++) {
-    cut = buffer_length(kept) + strlen(argv[count]) > ARGV_KEPT;
-    put(kept, "t", cut ? "…" : argv[count]);
-  }
-  if (!kept->failed) memcpy(kept->data, &(uint32_t){htole32(count)}, 4);
-}
-
-struct process *process_create(struct command *command, const char *name, char **argv, uint64_t cap) {
+struct process *process_create(struct command *command, const char *name, const char *shown, uint64_t cap) {
   size_t count = 0;
   struct process *oldest = NULL, **last = &processes;
   uint32_t random;
@@ -87,12 +74,11 @@ struct process *process_create(struct command *command, const char *name, char *
     snprintf(p->id, sizeof p->id, "p_%08x", random);
   } while (process_find(p->id));
   snprintf(p->name, sizeof p->name, "%s", name);
-  keep_arguments(&p->argv, argv);
   p->command = command;
   p->pty = command->pty;
   p->started_at = epoch_ms();
   *last = p;
-  if (!log_open(&p->log, directory, p->id, cap)) {
+  if (!log_open(&p->log, directory, p->id, cap) || !(p->shown = strdup(shown))) {
     int error = errno;
     process_forget(p);
     errno = error;
@@ -109,7 +95,7 @@ void process_forget(struct process *p) {
   *link = p->next;
   if (p->command) p->command->process = NULL;
   log_remove(&p->log);
-  buffer_clear(&p->argv);
+  free(p->shown);
   buffer_clear(&p->result.report);
   free(p);
 }
@@ -214,9 +200,9 @@ static struct follower *follow(struct connection *c, uint32_t id, const char *pr
 void request_processes(struct connection *c, uint32_t id, const struct fields *fields) {
   (void)fields;
   for (struct process *p = processes; p; p = p->next)
-    send_frame(c, PROCESS, id, "tt4111111888b", p->id, p->name, p->command ? p->command->pid : p->pid, p->ended, p->result.code,
+    send_frame(c, PROCESS, id, "tt4111111888t", p->id, p->name, p->command ? p->command->pid : p->pid, p->ended, p->result.code,
                p->result.signal, p->result.cause, p->pty, p->command && p->command->input.fd >= 0, p->started_at, p->ended_at,
-               p->log.written, p->argv.data, p->argv.end);
+               p->log.written, p->shown);
   send_frame(c, DONE, id, "");
 }
 

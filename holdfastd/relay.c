@@ -11,8 +11,10 @@ static void copy(int from, int to) {
 int relay(const char *path) {
   struct sockaddr_un address = {.sun_family = AF_UNIX};
   int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  bool fits = strlen(path) < sizeof address.sun_path;
   strncpy(address.sun_path, path, sizeof address.sun_path - 1);
-  if (connect(fd, (struct sockaddr *)&address, sizeof address) < 0) {
+  errno = ENAMETOOLONG;
+  if (!fits || connect(fd, (struct sockaddr *)&address, sizeof address) < 0) {
     fprintf(stderr, "holdfastd: cannot connect to %s: %s\n", path, strerror(errno));
     return EXIT_NO_DAEMON;
   }

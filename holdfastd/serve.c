@@ -1,16 +1,14 @@
 #include "holdfastd.h"
 
-#include <libgen.h>
-#include <sys/file.h>
 #include <sys/signalfd.h>
 
-enum { TERM_GRACE_MS = 2000, STUCK_MS = 5000, PAUSE_MS = 100, FILES_MAX = 65536, EXIT_RUNNING = 3 };
+enum { TERM_GRACE_MS = 2000, STUCK_MS = 5000, FILES_MAX = 65536 };
 
 bool stopping;
 static bool stuck;
-static struct watch listener = {.fd = -1}, signals = {.fd = -1};
+static struct watch signals = {.fd = -1};
 
-static int fail(const char *what, const char *name) {
+int fail(const char *what, const char *name) {
   fprintf(stderr, "holdfastd: %s %s: %s\n", what, name, strerror(errno));
   return 1;
 }
@@ -26,7 +24,7 @@ static struct timer stuck_timer = {.fire = still_there};
 
 void serve_stop(uint64_t grace) {
   stopping = true;
-  watch_close(&listener);
+  socket_pause();
   timer_set(&stuck_timer, now_ms() + (int64_t)grace + STUCK_MS);
   for (struct command *c = commands; c; c = c->next) command_kill(c, ON_REQUEST, grace);
 }
@@ -37,70 +35,6 @@ static void signal_ready(struct watch *watch) {
   if (info.ssi_signo != SIGCHLD) serve_stop(TERM_GRACE_MS);
   /* Keepers, and as pid 1 whatever lost its parent. */
   while (waitpid(-1, NULL, WNOHANG) > 0) continue;
-}
-
-/* --- the socket --- */
-
-static void listen_again(struct timer *timer) {
-  (void)timer;
-  watch_set(&listener, EPOLLIN);
-}
-
-static struct timer pause_timer = {.fire = listen_again};
-
-static void listener_ready(struct watch *watch) {
-  int fd = accept4(watch->fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
-  if (fd >= 0) {
-    connection_open(fd);
-  } else if (errno != EAGAIN && errno != ECONNABORTED && errno != EINTR) {
-    /* Out of descriptors: the client waits in the queue, and we do not spin. */
-    watch_set(watch, 0);
-    timer_set(&pause_timer, now_ms() + PAUSE_MS);
-  }
-}
-
-/* The lock is held by the open descriptor, for as long as the daemon lives. */
-static int lock_socket(const char *socket) {
-  char path[sizeof((struct sockaddr_un *)0)->sun_path + 8], pid[24];
-  snprintf(path, sizeof path, "%s.lock", socket);
-  int fd = open(path, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
-  if (fd < 0) return fail("cannot open", path);
-  if (flock(fd, LOCK_EX | LOCK_NB) < 0) {
-    if (errno != EWOULDBLOCK) return fail("cannot lock", path);
-    ssize_t n = read(fd, pid, sizeof pid - 1);
-    pid[n > 0 ? n : 0] = 0;
-    fprintf(stderr, "holdfastd: already running on %s (pid %d)\n", socket, atoi(pid));
-    return EXIT_RUNNING;
-  }
-  int n = snprintf(pid, sizeof pid, "%d\n", (int)getpid());
-  if (ftruncate(fd, 0) < 0 || write(fd, pid, (size_t)n) != n) return fail("cannot write", path);
-  return 0;
-}
-
-static int open_socket(const char *path) {
-  struct sockaddr_un address = {.sun_family = AF_UNIX};
-  char directory[sizeof address.sun_path];
-  struct stat owner;
-  if (strlen(path) >= sizeof address.sun_path) {
-    errno = ENAMETOOLONG;
-    return fail("cannot listen on", path);
-  }
-  memcpy(address.sun_path, path, strlen(path));
-  memcpy(directory, address.sun_path, sizeof directory);
-  char *parent = dirname(directory);
-  if (mkdir(parent, 0700) < 0 && errno != EEXIST) return fail("cannot make", parent);
-  int code = lock_socket(path);
-  if (code) return code;
-  /* What a daemon that was killed has left; never anything but a socket. */
-  errno = EEXIST;
-  if (lstat(path, &owner) == 0 && (!S_ISSOCK(owner.st_mode) || unlink(path) < 0)) return fail("cannot replace", path);
-  listener = (struct watch){.fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0), .ready = listener_ready};
-  if (listener.fd < 0 || bind(listener.fd, (struct sockaddr *)&address, sizeof address) < 0 || listen(listener.fd, 1024) < 0)
-    return fail("cannot listen on", path);
-  /* In a container the daemon is often root and the directory a user's: who owns the directory may connect. */
-  if (stat(parent, &owner) == 0 && owner.st_uid != geteuid() && lchown(path, owner.st_uid, owner.st_gid) < 0 && errno != EPERM)
-    return fail("cannot give away", path);
-  return watch_set(&listener, EPOLLIN) ? 0 : fail("cannot watch", path);
 }
 
 static int read_secret(const char *path) {
@@ -151,7 +85,7 @@ static int open_all(const struct serve_options *options) {
   int code = read_secret(options->secret_file);
   if (!code && !loop_open()) code = fail("cannot open", "epoll");
   if (!code) code = open_signals();
-  if (!code) code = open_socket(options->socket);
+  if (!code) code = socket_open(options->socket);
   if (!code && !processes_open(options->state)) code = fail("cannot use the state directory", options->state);
   return code;
 }
@@ -181,10 +115,17 @@ int serve(const struct serve_options *options) {
   if (!code) code = open_all(options);
   if (code) return code;
   for (int fd = 0; fd <= (options->background ? STDERR_FILENO : STDIN_FILENO); fd++) dup2(STDERR_FILENO + 1, fd);
+  /* Where the starter happens to be is not kept busy. */
+  if (chdir("/") < 0) return fail("cannot enter", "/");
   status_open(options->idle_stop);
   if (ready >= 0 && write(ready, "", 1) == 1) close(ready);
-  while (!stopping || (commands && !stuck)) loop_turn(connections_run());
+  for (;;) {
+    bool more = connections_run();
+    /* What was just read may have been the request to stop. */
+    if (stopping && (!commands || stuck)) break;
+    loop_turn(more);
+  }
   connections_run();
-  unlink(options->socket);
+  socket_remove();
   return 0;
 }

@@ -58,7 +58,7 @@ static struct command *command_open(struct connection *connection, uint32_t id) 
 
 /* The fields of START, by their place among the numbers and the texts of the frame. */
 enum { KIND, FLAGS, TIMEOUT, GRACE, GRANT, ROWS, COLUMNS, CAP };
-enum { CWD, STATE, NAME };
+enum { CWD, STATE, NAME, SHOWN };
 
 /* False with errno set: nothing was started. */
 static bool command_launch(struct command *c, const struct fields *f, struct launch *launch) {
@@ -72,7 +72,7 @@ static bool command_launch(struct command *c, const struct fields *f, struct lau
   if (f->n[KIND]) {
     /* Both streams go to one log, and only one pipe keeps their order. */
     flags |= FLAG_MERGE;
-    c->process = process_create(c, f->t[NAME], launch->argv, f->n[CAP]);
+    c->process = process_create(c, f->t[NAME], f->t[SHOWN], f->n[CAP]);
     if (!c->process) return false;
   }
   if (!open_descriptors(c, launch, flags)) return false;
@@ -85,13 +85,14 @@ void request_start(struct connection *connection, uint32_t id, const struct fiel
   struct launch launch = {.argv = f->l[0], .env = f->l[1], .cwd = f->t[CWD], .fds = {-1, -1, -1, -1, -1}};
   size_t count = 0;
   while (launch.argv[count]) count++;
-  connection->cut = !count || count > ARGUMENTS_MAX || f->n[KIND] > 1 || f->n[FLAGS] > 7 || strlen(f->t[NAME]) > NAME_LIMIT;
+  connection->cut = !count || count > ARGUMENTS_MAX || f->n[KIND] > 1 || f->n[FLAGS] > 7 || strlen(f->t[NAME]) > NAME_LIMIT ||
+                    strlen(f->t[SHOWN]) > SHOWN_LIMIT;
   struct command *c = connection->cut ? NULL : command_open(connection, id);
   if (!c) return;
   bool launched = command_launch(c, f, &launch);
   int error = errno;
   close_command_side(&launch);
   if (launched && f->n[TIMEOUT]) timer_set(&c->timeout, now_ms() + (int64_t)f->n[TIMEOUT]);
-  status_used_for(connection, f->n[KIND] ? "process" : "call", launch.argv[0]);
+  status_used_for(connection, f->n[KIND] ? "process" : "call", f->t[SHOWN]);
   if (!launched) command_abandon(c, error, "cannot start the command");
 }

@@ -3,7 +3,7 @@
 enum { STOP_GRACE_MS = 2000, LEASES_TOLD_MAX = 512 };
 
 static int64_t opened, last_used;
-static char last_used_for[600];
+static char last_used_for[NAME_LIMIT + 256];
 static uint32_t idle_stop;
 
 static bool is_busy(void) {
@@ -29,8 +29,8 @@ void status_used(void) {
   if (idle_stop) timer_set(&idle_timer, last_used + (int64_t)idle_stop * 1000);
 }
 
-void status_used_for(const struct connection *connection, const char *kind, const char *what) {
-  snprintf(last_used_for, sizeof last_used_for, "%s %.256s (%s)", kind, what, connection->label);
+void status_used_for(const struct connection *connection, const char *kind, const char *shown) {
+  snprintf(last_used_for, sizeof last_used_for, "%s %.200s (%s)", kind, shown, connection->label);
 }
 
 static void idle_stop_set(uint32_t seconds) {

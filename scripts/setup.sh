@@ -68,6 +68,8 @@ build() {
   say "building"
   node_modules/node/bin/node scripts/build.ts </dev/null >.cache/build.log 2>&1 ||
     fail_with_log .cache/build.log "the build failed" "the lines above say where; after a change of the sources, correct that place"
+  # A notice of the build that a person should see although it worked.
+  grep '^holdfast: ' .cache/build.log >&2
   # Fills the compile cache, which makes the next start faster. If these fail, the command that the user runs next says why.
   for flag in --version --help; do
     node_modules/node/bin/node dist/holdfast.js $flag </dev/null >/dev/null 2>&1

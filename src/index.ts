@@ -1,5 +1,6 @@
 /** @module The library: `import { openHoldfast } from "holdfast"`. */
 export { type Box, type Holdfast, type OpenHoldfastOptions, openHoldfast } from "./app/open-holdfast.ts";
+export type { ProcessHandle } from "./app/process-handle.ts";
 export type {
   BackendReport,
   ConfigEntry,
@@ -11,5 +12,17 @@ export type {
 } from "./app/results.ts";
 export { type ErrorCode, HoldfastError } from "./base/errors.ts";
 export type { LogRecord } from "./base/log.ts";
-export type { CallOptions, CallResult, Command } from "./sandbox/call.ts";
-export type { OutputStream, SandboxActivity } from "./sandbox/driver.ts";
+export type { CallControl, CallOptions, CallResult, Command } from "./sandbox/call.ts";
+export type { ExitStatus, OutputStream, SandboxActivity } from "./sandbox/driver.ts";
+export type { FileInfo, Files, ReadFileOptions, TreeOptions, TreeResult, WriteFileOptions } from "./sandbox/files.ts";
+export type {
+  Attachment,
+  AttachOptions,
+  LogChunk,
+  LogOptions,
+  ProcessEvent,
+  ProcessInfo,
+  ProcessOptions,
+  TerminalSize,
+  WatchOptions,
+} from "./sandbox/process.ts";

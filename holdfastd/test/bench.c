@@ -55,7 +55,7 @@ int main(int argc, char **argv) {
   frame_out(fd, 2, 0, out, 36);
   frame_in(fd, in);
   struct buffer start = {0};
-  put(&start, "11444228ttt4ttt4t", 0, 0, 0, 1000, 1 << 20, 0, 0, (uint64_t)0, "", "", "", 3, "/bin/bash", "-c", "true", 1, "PATH=/usr/bin:/bin");
+  put(&start, "11444228tttt4ttt4t", 0, 0, 0, 1000, 1 << 20, 0, 0, (uint64_t)0, "", "", "", "", 3, "/bin/bash", "-c", "true", 1, "PATH=/usr/bin:/bin");
   char *args[] = {"/bin/bash", "-c", "true", NULL}, *env[] = {"PATH=/usr/bin:/bin", NULL};
   double *spawn = calloc(sizeof(double), count), *call = calloc(sizeof(double), count), bytes = 0;
   for (int i = 0; i < count; i++) {
@@ -74,7 +74,7 @@ int main(int argc, char **argv) {
   printf("posix_spawn p50 %.0f us p95 %.0f us; call p50 %.0f us p95 %.0f us; ratio p50 %.2f p95 %.2f\n", spawn[count / 2], spawn[count * 95 / 100],
          call[count / 2], call[count * 95 / 100], call[count / 2] / spawn[count / 2], call[count * 95 / 100] / spawn[count * 95 / 100]);
   start = (struct buffer){0};
-  put(&start, "11444228ttt4ttt4t", 0, 0, 0, 1000, 0xffffffffu, 0, 0, (uint64_t)0, "", "", "", 3, "/bin/bash", "-c", "head -c 1G /dev/zero", 1, "PATH=/usr/bin:/bin");
+  put(&start, "11444228tttt4ttt4t", 0, 0, 0, 1000, 0xffffffffu, 0, 0, (uint64_t)0, "", "", "", "", 3, "/bin/bash", "-c", "head -c 1G /dev/zero", 1, "PATH=/usr/bin:/bin");
   double t = now_us();
   frame_out(fd, 0x10, 1, start.data, (uint32_t)start.end);
   for (;;) {

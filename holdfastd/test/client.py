@@ -93,11 +93,11 @@ class Client:
             while True: self.recv()
         except Closed: return True
 
-    def start(self, argv, kind=0, flags=0, timeout=0, grace=1000, credit=BIG, rows=24, cols=80, cap=0, cwd="", state="", name="", env=None, channel=None):
+    def start(self, argv, kind=0, flags=0, timeout=0, grace=1000, credit=BIG, rows=24, cols=80, cap=0, cwd="", state="", name="", env=None, channel=None, shown="shown"):
         c = channel or self.channel()
         if isinstance(argv, str): argv = ["bash", "-c", argv]
         if env is None: env = {"PATH": os.environ["PATH"]}
-        self.send(START, c, struct.pack("<BBIIIHHQ", kind, flags, timeout, grace, credit, rows, cols, cap) + s(cwd) + s(state) + s(name) + lst(argv) + lst([f"{k}={v}" for k, v in env.items()]))
+        self.send(START, c, struct.pack("<BBIIIHHQ", kind, flags, timeout, grace, credit, rows, cols, cap) + s(cwd) + s(state) + s(name) + s(shown) + lst(argv) + lst([f"{k}={v}" for k, v in env.items()]))
         return c
 
     def started(self, c):
@@ -154,7 +154,7 @@ class Client:
         out = []
         for t, p in self.simple(0x20):
             assert t == PROCESS; r = Reader(p)
-            out.append(dict(id=r.str().decode(), name=r.str().decode(), pid=r.num(4), state=r.num(1), code=r.num(1), signal=r.num(1), cause=r.num(1), pty=r.num(1), input=r.num(1), started=r.num(8), ended=r.num(8), bytes=r.num(8), argv=r.list())); r.end()
+            out.append(dict(id=r.str().decode(), name=r.str().decode(), pid=r.num(4), state=r.num(1), code=r.num(1), signal=r.num(1), cause=r.num(1), pty=r.num(1), input=r.num(1), started=r.num(8), ended=r.num(8), bytes=r.num(8), command=r.str())); r.end()
         return out
 
     def process(self, argv, **kw):

@@ -14,9 +14,9 @@ def add(side, name, type, channel, payload=b"", **fields):
     frames.append({"from": side, "name": name, "type": type, "channel": channel, "fields": fields, "hex": frame(type, channel, payload).hex()})
 
 
-start = dict(kind=0, flags=1, timeout=180000, grace=2000, credit=262144, rows=0, cols=0, cap="0", cwd="/workspace", state="/tmp/session", processName="", argv=["bash", "-c", "echo hé"], env=["PATH=/usr/bin:/bin", "EMPTY="])
-def start_payload(f): return P("<BBIIIHHQ", f["kind"], f["flags"], f["timeout"], f["grace"], f["credit"], f["rows"], f["cols"], int(f["cap"])) + s(f["cwd"]) + s(f["state"]) + s(f["processName"]) + lst(f["argv"]) + lst(f["env"])
-server = dict(start, kind=1, flags=6, timeout=0, rows=24, cols=80, cap="10485760", cwd="", state="", processName="server", argv=["sleep", "3600"], env=[])
+start = dict(kind=0, flags=1, timeout=180000, grace=2000, credit=262144, rows=0, cols=0, cap="0", cwd="/workspace", state="/tmp/session", processName="", shown="echo hé", argv=["bash", "-c", "echo hé"], env=["PATH=/usr/bin:/bin", "EMPTY="])
+def start_payload(f): return P("<BBIIIHHQ", f["kind"], f["flags"], f["timeout"], f["grace"], f["credit"], f["rows"], f["cols"], int(f["cap"])) + s(f["cwd"]) + s(f["state"]) + s(f["processName"]) + s(f["shown"]) + lst(f["argv"]) + lst(f["env"])
+server = dict(start, kind=1, flags=6, timeout=0, rows=24, cols=80, cap="10485760", cwd="", state="", processName="server", shown="sleep 3600", argv=["sleep", "3600"], env=[])
 
 add("client", "HELLO", 0x01, 0, b"HFD\x01" + cn, nonce=cn.hex())
 add("daemon", "HELLO", 0x81, 0, b"\x01" + dn + dp, version=1, nonce=dn.hex(), proof=dp.hex())
@@ -40,7 +40,7 @@ add("daemon", "ENDED", 0x92, 1, b"\x00\x09\x01\x02" + s("") + s("cannot write th
 add("daemon", "DONE", 0x95, 4294967295)
 add("daemon", "FAILED", 0x9F, 1, P("<I", 2) + s("cannot run nonexistent: No such file or directory"), errno=2, message="cannot run nonexistent: No such file or directory")
 add("client", "PROCESSES", 0x20, 3)
-add("daemon", "PROCESS", 0xA0, 3, s("p_0badcafe") + s("server") + P("<IBBBBBBQQQ", 78, 1, 0, 15, 2, 1, 0, 1700000000000, 1700000001000, 5000000000) + lst(["sleep", "3600"]), id="p_0badcafe", processName="server", pid=78, state=1, code=0, signal=15, cause=2, pty=1, input=0, started="1700000000000", ended="1700000001000", bytes="5000000000", argv=["sleep", "3600"])
+add("daemon", "PROCESS", 0xA0, 3, s("p_0badcafe") + s("server") + P("<IBBBBBBQQQ", 78, 1, 0, 15, 2, 1, 0, 1700000000000, 1700000001000, 5000000000) + s("sleep 3600"), id="p_0badcafe", processName="server", pid=78, state=1, code=0, signal=15, cause=2, pty=1, input=0, started="1700000000000", ended="1700000001000", bytes="5000000000", command="sleep 3600")
 add("client", "READ_LOG", 0x21, 3, s("p_0badcafe") + P("<QBI", 5000000000, 1, 65536), id="p_0badcafe", offset="5000000000", follow=1, credit=65536)
 add("daemon", "OPENED", 0x94, 3, P("<IQ", 0, 5000000000), inputCredit=0, offset="5000000000")
 add("client", "ATTACH", 0x22, 3, s("p_0badcafe") + P("<HHI", 24, 80, 65536), id="p_0badcafe", rows=24, cols=80, credit=65536)
@@ -60,12 +60,12 @@ add("client", "TAR_OUT", 0x36, 3, s("/tmp/a") + P("<I", 65536), path="/tmp/a", c
 add("client", "TAR_IN", 0x37, 3, s("/tmp/a"), path="/tmp/a")
 add("client", "RENAME", 0x38, 3, s("/tmp/a") + s("/tmp/b"), **{"from": "/tmp/a", "to": "/tmp/b"})
 add("client", "STATUS", 0x40, 3)
-add("daemon", "STATUS", 0xC0, 3, P("<QQIIIII", 100000, 0, 600, 1, 1, 2, 1) + s("call bash (holdfast 1234)") + P("<I", 1) + s("holdfast 1234") + P("<Q", 99999), uptime="100000", idle="0", idleStop=600, leases=1, calls=1, processes=2, ptys=1, lastUsedFor="call bash (holdfast 1234)", labels=[{"label": "holdfast 1234", "connected": "99999"}])
+add("daemon", "STATUS", 0xC0, 3, P("<QQIIIII", 100000, 0, 600, 1, 1, 2, 1) + s("call echo hé (holdfast 1234)") + P("<I", 1) + s("holdfast 1234") + P("<Q", 99999), uptime="100000", idle="0", idleStop=600, leases=1, calls=1, processes=2, ptys=1, lastUsedFor="call echo hé (holdfast 1234)", labels=[{"label": "holdfast 1234", "connected": "99999"}])
 add("client", "IDLE_STOP", 0x41, 3, P("<I", 600), seconds=600)
 add("client", "STOP", 0x42, 3, P("<I", 2000), grace=2000)
 
 bad = [("length 4", P("<IB", 4, 0x40) + b"\0\0\0"), ("length 262145", P("<IBI", 262145, 0x40, 3)), ("unknown type", frame(0x99, 3)), ("opener on channel 0", frame(0x40, 0)), ("a field is missing", frame(0x41, 3, b"\0\0\0")), ("a byte too many", frame(0x41, 3, bytes(5))),
-       ("a str longer than the frame", frame(0x23, 3, P("<I", 100) + b"p_")), ("a zero byte in a path", frame(0x31, 3, s(b"/a\0b"))), ("a relative path", frame(0x31, 3, s("etc"))), ("a list longer than the frame", frame(0x10, 3, start_payload(start)[:26] + s("") * 3 + P("<I", 4294967295))), ("no argument", frame(0x10, 3, start_payload(dict(start, argv=[])))), ("INPUT that was not granted", frame(0x33, 3, s("/tmp/f") + P("<HB", 0o644, 0)) + b"".join(frame(0x11, 3, bytes(262139)) for _ in range(5)))]
+       ("a str longer than the frame", frame(0x23, 3, P("<I", 100) + b"p_")), ("a zero byte in a path", frame(0x31, 3, s(b"/a\0b"))), ("a relative path", frame(0x31, 3, s("etc"))), ("a list longer than the frame", frame(0x10, 3, start_payload(start)[:26] + s("") * 4 + P("<I", 4294967295))), ("what is shown is longer than 4,096 bytes", frame(0x10, 3, start_payload(dict(start, shown="x" * 4097)))), ("no argument", frame(0x10, 3, start_payload(dict(start, argv=[])))), ("INPUT that was not granted", frame(0x33, 3, s("/tmp/f") + P("<HB", 0o644, 0)) + b"".join(frame(0x11, 3, bytes(262139)) for _ in range(5)))]
 json.dump({"secret": secret.hex(), "clientNonce": cn.hex(), "daemonNonce": dn.hex(), "daemonProof": dp.hex(), "clientProof": cp.hex(), "frames": frames,
            "cutOff": [{"why": w, "hex": b.hex()} for w, b in bad[:-1]]}, open(os.path.join(here, "vectors.json"), "w"), indent=1, ensure_ascii=False)
 

@@ -43,7 +43,7 @@ def test_client_vanishes_at_every_byte():
 
 def test_bytes_one_by_one():
     with Daemon() as d, d.client() as c:
-        for b in frame(0x10, 5, struct.pack("<BBIIIHHQ", 0, 0, 0, 0, 1000, 0, 0, 0) + s("") * 3 + lst(["echo", "hi"]) + lst([])): c.raw(bytes([b])); time.sleep(0.001)
+        for b in frame(0x10, 5, struct.pack("<BBIIIHHQ", 0, 0, 0, 0, 1000, 0, 0, 0) + s("") * 4 + lst(["echo", "hi"]) + lst([])): c.raw(bytes([b])); time.sleep(0.001)
         c.started(5); assert c.finish(5)[1] == b"hi\n"
         c.raw(b"".join(frame(0x40, i) for i in range(1, 3000)))
         for i in range(1, 3000): c.expect(i, STATUS); c.expect(i, DONE)

@@ -19,6 +19,7 @@ import type { SandboxSpec } from "../sandbox/spec.ts";
 import { withCheck } from "../sandbox/with-check.ts";
 import { withLimits } from "../sandbox/with-limits.ts";
 import { withLog } from "../sandbox/with-log.ts";
+import { daemonProgram } from "./daemon-program.ts";
 import { installId } from "./install.ts";
 import { specFromConfig } from "./spec-from-config.ts";
 
@@ -70,7 +71,13 @@ export async function createApp(options: AppOptions): Promise<App> {
   });
   const context = once(async (): Promise<DriverContext> => {
     const { values, dotenv } = await config();
-    return { sandboxDir: sandboxDir(profile, values.terminal.sandbox_dir), hostEnv: withoutCredentials(environment, dotenv), clock, log };
+    return {
+      sandboxDir: sandboxDir(profile, values.terminal.sandbox_dir),
+      hostEnv: withoutCredentials(environment, dotenv),
+      daemonProgram: daemonProgram(values.terminal.daemon),
+      clock,
+      log,
+    };
   });
   const driverNamed = async (name: keyof typeof DRIVERS) => {
     const { createDriver } = await DRIVERS[name].load();

@@ -6,7 +6,10 @@ import { DEFAULT_TASK } from "../base/names.ts";
 import { processEnvironment } from "../config/environment.ts";
 import type { CallOptions, CallResult, Command } from "../sandbox/call.ts";
 import { checkCallOptions } from "../sandbox/call-input.ts";
+import type { Files } from "../sandbox/files.ts";
+import type { ProcessInfo, ProcessOptions } from "../sandbox/process.ts";
 import { type App, createApp } from "./create-app.ts";
+import { pickProcess } from "./find-process.ts";
 import { runOperation } from "./operation.ts";
 import { configExplain } from "./operations/config-explain.ts";
 import { configGet } from "./operations/config-get.ts";
@@ -20,6 +23,7 @@ import { sandboxRemove } from "./operations/sandbox-remove.ts";
 import { sandboxReset } from "./operations/sandbox-reset.ts";
 import { sessionList } from "./operations/session-list.ts";
 import { sessionRemove } from "./operations/session-remove.ts";
+import { createProcessHandle, type ProcessHandle } from "./process-handle.ts";
 import type { ConfigEntry, DoctorReport, SandboxDetails, SandboxSummary, SessionSummary } from "./results.ts";
 import { useSandbox } from "./sandbox-of-task.ts";
 
@@ -57,6 +61,22 @@ export interface Box {
   readonly origin: "created" | "found";
   /** Runs a command and waits for it. A command that fails is a result; only a failing sandbox rejects. */
   run(command: Command, options?: CallOptions): Promise<CallResult>;
+  /**
+   * Starts a command in the background. It outlives this process.
+   * @throws HoldfastError `process-limit` when 64 are running
+   */
+  start(command: Command, options?: ProcessOptions): Promise<ProcessHandle>;
+  /** Background processes, whoever started them. */
+  readonly processes: {
+    /** Oldest first, also those that have ended. */
+    list(): Promise<readonly ProcessInfo[]>;
+    /**
+     * By its id, the beginning of it, or a name that only one has.
+     * @throws HoldfastError `process-not-found`
+     */
+    get(process: string): Promise<ProcessHandle>;
+  };
+  readonly files: Files;
   readonly sessions: {
     list(): Promise<readonly SessionSummary[]>;
     /** @throws HoldfastError `session-not-found` */
@@ -166,6 +186,18 @@ async function openBox(app: App, task: string): Promise<Box> {
     task,
     origin,
     run: async (command, options = {}) => sandbox.run(command, checkCallOptions(options)),
+    async start(command, options) {
+      const { id } = await sandbox.processes.start(command, options);
+      return createProcessHandle(sandbox.processes, id);
+    },
+    processes: {
+      list: () => sandbox.processes.list(),
+      async get(process) {
+        checkInput("process", process, TEXT);
+        return createProcessHandle(sandbox.processes, pickProcess(await sandbox.processes.list(), process).id);
+      },
+    },
+    files: sandbox.files,
     sessions: {
       list: () => sessionList.run(app, { task }),
       remove: async (session) => void (await runOperation(app, sessionRemove, { task, session })),

@@ -59,4 +59,23 @@ export interface DoctorReport {
   /** Holdfast's own directory, and why it cannot be used. */
   readonly home: { readonly path: string; readonly problem: string | null };
   readonly backends: readonly BackendReport[];
+  readonly daemon: DaemonReport;
+}
+
+/** holdfastd, which makes calls quick, and background processes and terminals possible. */
+export interface DaemonReport {
+  readonly status: "used" | "off" | "missing";
+  readonly detail: string;
+  readonly fix: string | null;
+}
+
+export interface CopyResult {
+  /** A path on the host, `task:path`, or `-` for a stream. */
+  readonly from: string;
+  /** Where it ended up, written the same way. */
+  readonly to: string;
+  /** Files, directories and links. */
+  readonly entries: number;
+  readonly bytes: number;
+  readonly skipped: readonly { readonly path: string; readonly reason: string }[];
 }

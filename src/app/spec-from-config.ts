@@ -21,7 +21,7 @@ export function specFromConfig({ terminal }: Config, { persistsAcrossProcesses }
     limits: { cpu: 0, memoryMb: 0, diskMb: 0, pids: 0, strict: false },
     hostUser: true,
     network: true,
-    idleStopSeconds: 0,
+    idleStopSeconds: terminal.idle_stop_seconds,
     extraArgs: [],
   };
 }

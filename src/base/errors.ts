@@ -69,6 +69,31 @@ export const ERROR_KINDS = {
     fix: "Create it or choose another one.",
     retryable: false,
   },
+  "daemon-failed": {
+    meaning: "The daemon of a sandbox, holdfastd, could not be started or does not answer. The command did not run.",
+    fix: "See the message; `holdfast sandbox reset` makes the sandbox anew, and `terminal.daemon: off` works without the daemon.",
+    retryable: true,
+  },
+  "daemon-missing": {
+    meaning: "Background processes, terminals and copies of trees need holdfastd, which is not there.",
+    fix: "Run `holdfast doctor`, which says why and what to do.",
+    retryable: false,
+  },
+  "file-exists": {
+    meaning: "Something is already there under that path in the sandbox.",
+    fix: "Choose another path, or remove it first.",
+    retryable: false,
+  },
+  "file-failed": {
+    meaning: "A file of the sandbox could not be read or written.",
+    fix: "See the message: often permissions, a full disk, or a directory where a file was expected.",
+    retryable: false,
+  },
+  "file-not-found": {
+    meaning: "There is nothing under that path in the sandbox.",
+    fix: "Correct the path.",
+    retryable: false,
+  },
   internal: {
     meaning: "Holdfast met a state it should never be in.",
     fix: "Run the command again with --debug and report what it prints.",
@@ -102,6 +127,26 @@ export const ERROR_KINDS = {
   "output-failed": {
     meaning: "Holdfast's own standard output could not be written.",
     fix: "Free space where it is redirected to, or redirect it elsewhere.",
+    retryable: false,
+  },
+  "process-ended": {
+    meaning: "The background process has ended, so it cannot be reached any more.",
+    fix: "`holdfast process ls` shows what runs.",
+    retryable: false,
+  },
+  "process-input-closed": {
+    meaning: "The standard input of the background process is not open.",
+    fix: "Start it with --stdin or --tty to be able to write to it.",
+    retryable: false,
+  },
+  "process-limit": {
+    meaning: "The sandbox already runs as many background processes as it may.",
+    fix: "End one with `holdfast process kill`.",
+    retryable: true,
+  },
+  "process-not-found": {
+    meaning: "There is no background process of that id or name in the sandbox.",
+    fix: "`holdfast process ls` shows the existing ones.",
     retryable: false,
   },
   "profile-exists": {
@@ -158,6 +203,11 @@ export const ERROR_KINDS = {
     meaning: "Holdfast could not write to its own directory, for example because the disk is full.",
     fix: "Free space or correct the permissions of the directory that the message names.",
     retryable: true,
+  },
+  "too-large": {
+    meaning: "What was to be copied is larger, or has more entries, than the limit that was given.",
+    fix: "Raise the limit, or copy less.",
+    retryable: false,
   },
   usage: {
     meaning: "The command line is not one that Holdfast understands.",

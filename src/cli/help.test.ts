@@ -17,7 +17,7 @@ describe("help", () => {
   test("lists every verb with one line each", async () => {
     const { status, stdout, stderr } = await cli.run(["--help"]);
     expect({ status, stderr }).toEqual({ status: 0, stderr: "" });
-    for (const verb of ["exec", "session", "sandbox", "config", "profile", "doctor", "completion"]) {
+    for (const verb of ["exec", "shell", "process", "cp", "session", "sandbox", "config", "profile", "doctor", "completion"]) {
       expect(stdout).toMatch(new RegExp(`^  ${verb}\\b.* {2,}\\w`, "m"));
     }
     expect(stdout).not.toContain("__complete");
@@ -34,9 +34,12 @@ describe("help", () => {
     expect(await cli.run([...words.slice(0, -1), "help", ...words.slice(-1)])).toEqual({ status, stdout, stderr });
   });
 
-  test.each([[[]], [["session"]], [["sandbox"]], [["config"]], [["profile"]]])("is what %j without more shows", async (words) => {
-    expect(await cli.run(words)).toEqual(await cli.run([...words, "--help"]));
-  });
+  test.each([[[]], [["process"]], [["session"]], [["sandbox"]], [["config"]], [["profile"]]])(
+    "is what %j without more shows",
+    async (words) => {
+      expect(await cli.run(words)).toEqual(await cli.run([...words, "--help"]));
+    },
+  );
 
   test("for a verb that does not exist is an error", async () => {
     const { status, stdout, stderr } = await cli.run(["help", "sandbx"]);

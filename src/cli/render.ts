@@ -3,6 +3,7 @@ import type { Readable, Writable } from "node:stream";
 import { HoldfastError, systemCode } from "../base/errors.ts";
 import type { LogRecord } from "../base/log.ts";
 import type { OutputStream } from "../sandbox/driver.ts";
+import { createScreen, type KeyInput, type Screen } from "./screen.ts";
 
 const RED = "\u001b[31m";
 const YELLOW = "\u001b[33m";
@@ -14,6 +15,8 @@ export interface Terminal {
   /** One or more lines of data. */
   line(text: string): void;
   json(value: unknown): void;
+  /** One of many values, on a line of its own; a promise takes as long as the reader. */
+  jsonLine(value: unknown): void | Promise<void>;
   /** Columns as wide as their content; nothing but the heading when there are no rows. */
   table(headings: readonly string[], rows: readonly (readonly string[])[]): void;
   /** One line about something. */
@@ -27,6 +30,8 @@ export interface Terminal {
   log(record: LogRecord): void;
   /** What is typed or piped into the program. */
   readonly input: Readable;
+  /** The terminal itself, for programs that draw on it; null unless both input and output are one. */
+  readonly screen: Screen | null;
   /** Somebody sits in front of it and can answer. */
   readonly interactive: boolean;
   /**
@@ -48,8 +53,8 @@ export interface Terminal {
 
 export interface TerminalOptions {
   /** Asked for only when it is needed: opening the process's own input takes time. */
-  stdin: () => Readable & { isTTY?: boolean };
-  stdout: Writable;
+  stdin: () => KeyInput;
+  stdout: Writable & { isTTY?: boolean; columns?: number; rows?: number };
   stderr: Writable & { isTTY?: boolean };
   /** The value of NO_COLOR: any text but the empty one turns colours off. */
   noColor: string | undefined;
@@ -86,6 +91,7 @@ export function createTerminal({ stdin, stdout, stderr, noColor }: TerminalOptio
   return {
     line,
     json: (value) => line(visibleLines(JSON.stringify(value, null, 2))),
+    jsonLine: (value) => write(stdout, `${visible(JSON.stringify(value))}\n`),
     table(headings, rows) {
       for (const row of alignColumns([headings, ...rows])) line(row);
     },
@@ -105,6 +111,9 @@ export function createTerminal({ stdin, stdout, stderr, noColor }: TerminalOptio
       say(visible(`${new Date(time).toISOString()} ${level} ${message} ${JSON.stringify(fields)}`)),
     get input() {
       return stdin();
+    },
+    get screen() {
+      return createScreen({ input: stdin(), output: stdout });
     },
     get interactive() {
       return Boolean(stderr.isTTY && stdin().isTTY);

@@ -14,8 +14,9 @@ import type { VerbRunner } from "./verb.ts";
 
 const EXIT_FAILED = 1;
 const EXIT_USAGE = 2;
-/** `exec` hands through the command's own status, so its failures use the number that other runners use for this. */
-const EXIT_EXEC_FAILED = 125;
+/** Of verbs that hand through the status of something else: other runners use the same number for their own failures. */
+const EXIT_RUNNER_FAILED = 125;
+const RUNNERS = ["exec", "shell", "process wait", "process attach", "process watch"];
 const EXIT_INTERRUPTED = 130;
 /** What shells report for a program that a closed pipe has ended. */
 const EXIT_READER_GONE = 141;
@@ -104,7 +105,7 @@ function appOptions({ environment, cwd, terminal }: CliOptions, { profile, confi
 }
 
 function statusOf({ code, facts }: HoldfastError, { command }: Line): number {
-  if (pathOf(command)[0] === "exec") return EXIT_EXEC_FAILED;
+  if (RUNNERS.includes(pathOf(command).join(" "))) return EXIT_RUNNER_FAILED;
   if (code === "aborted" && facts.signal === "SIGINT") return EXIT_INTERRUPTED;
   return code === "usage" ? EXIT_USAGE : EXIT_FAILED;
 }

@@ -7,6 +7,7 @@ import { guardInput } from "../sandbox/feed.ts";
 import type { Sandbox } from "../sandbox/sandbox.ts";
 import { fingerprint, type SandboxSpec } from "../sandbox/spec.ts";
 import type { Entry, Origin } from "./entry.ts";
+import { projectFiles, projectProcesses, type Use } from "./project.ts";
 import type { Registry } from "./registry.ts";
 import { certainlyDidNotRun, inputIsWhole, isLoss, whatWasLost } from "./replace.ts";
 import type { Teardown } from "./teardown.ts";
@@ -46,12 +47,6 @@ export interface LeaseOptions {
   release(owner: Owner, options: CleanupOptions): Promise<void>;
 }
 
-interface Use<T> {
-  readonly signal?: AbortSignal | undefined;
-  mayRepeat(): boolean;
-  action(entry: Entry): Promise<T>;
-}
-
 interface Used<T> {
   readonly value: T;
   readonly sandboxId: string;
@@ -70,17 +65,26 @@ export function createLease(first: Entry, { owner, spec, registry, teardown, cap
     return current;
   };
 
+  /** What a failure in this sandbox means; a sandbox that is lost is written off. */
+  const judge = (entry: Entry, error: unknown): unknown => {
+    if (entry.forced) return forcedOut(entry, error);
+    if (isLoss(error)) teardown.writeOff(entry);
+    return error;
+  };
+
   /** One try in the sandbox that is there now. */
-  const tryOnce = async <T>({ signal, action }: Use<T>): Promise<Used<T>> => {
+  const tryOnce = async <T>({ signal, action, lasts }: Use<T>): Promise<Used<T>> => {
     const entry = await enter(signal ? { signal } : {});
+    let lasting: Promise<unknown> | undefined;
     try {
-      return { value: await action(entry), sandboxId: entry.ref.id };
+      const value = await action(entry);
+      lasting = lasts?.(value).catch((error: unknown) => judge(entry, error));
+      return { value, sandboxId: entry.ref.id };
     } catch (error) {
-      if (entry.forced) throw forcedOut(entry, error);
-      if (isLoss(error)) teardown.writeOff(entry);
-      throw error;
+      throw judge(entry, error);
     } finally {
-      registry.leave(entry);
+      if (lasting) void lasting.finally(() => registry.leave(entry));
+      else registry.leave(entry);
     }
   };
 
@@ -89,11 +93,36 @@ export function createLease(first: Entry, { owner, spec, registry, teardown, cap
     try {
       return await tryOnce(request);
     } catch (error) {
-      if (!isLoss(error) || !certainlyDidNotRun(error) || !request.mayRepeat()) throw error;
-      log.info("the sandbox is gone; a new one takes its place", { task: owner.task, ...error.facts });
+      if (request.mayRepeat?.() === false || !mayBeRepeated(error)) throw error;
       return await tryOnce(request);
     }
   };
+  const mayBeRepeated = (error: unknown): boolean => {
+    if (!isLoss(error) || !certainlyDidNotRun(error)) return false;
+    log.info("the sandbox is gone; a new one takes its place", { task: owner.task, ...error.facts });
+    return true;
+  };
+
+  /** A use that lasts until the iteration ends. */
+  async function* iterate<T>(open: (sandbox: Sandbox) => AsyncIterable<T>, signal?: AbortSignal): AsyncGenerator<T, void> {
+    let begun = false;
+    for (let again = true; ; again = false) {
+      const entry = await enter(signal ? { signal } : {});
+      try {
+        for await (const item of open(entry.sandbox)) {
+          begun = true;
+          yield item;
+        }
+        return;
+      } catch (error) {
+        const reason = judge(entry, error);
+        if (begun || !again || !mayBeRepeated(reason)) throw reason;
+      } finally {
+        registry.leave(entry);
+      }
+    }
+  }
+  const perform = async <T>(request: Use<T>): Promise<T> => (await use(request)).value;
 
   const sandbox: Sandbox = {
     get ref() {
@@ -116,9 +145,11 @@ export function createLease(first: Entry, { owner, spec, registry, teardown, cap
       return before === null || before === sandboxId ? value : { ...value, replaced: { lost: whatWasLost(capabilities, spec) } };
     },
     sessions: {
-      list: async () => (await use({ mayRepeat: () => true, action: (entry) => entry.sandbox.sessions.list() })).value,
-      remove: async (name) => (await use({ mayRepeat: () => true, action: (entry) => entry.sandbox.sessions.remove(name) })).value,
+      list: () => perform({ action: ({ sandbox }) => sandbox.sessions.list() }),
+      remove: (name) => perform({ action: ({ sandbox }) => sandbox.sessions.remove(name) }),
     },
+    processes: projectProcesses(perform, iterate),
+    files: projectFiles(perform),
   };
 
   return {

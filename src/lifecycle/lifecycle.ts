@@ -2,6 +2,7 @@
 import type { Clock } from "../base/clock.ts";
 import type { Logger } from "../base/log.ts";
 import type { TickingService } from "../base/service.ts";
+import { setIdleStop } from "../sandbox/daemon/status.ts";
 import type { Abortable, Owner, SandboxDriver } from "../sandbox/driver.ts";
 import type { OutputLimits } from "../sandbox/output/recorder.ts";
 import { createSandbox } from "../sandbox/sandbox.ts";
@@ -54,6 +55,8 @@ export function createLifecycle({ driver, clock, log, idleMs, ...forCalls }: Lif
   const open = async (owner: Owner, spec: SandboxSpec, { signal }: { signal: AbortSignal }): Promise<Entry> => {
     const discard = (ref: Entry["ref"]) => teardown.remove(ref, "not opened");
     const { ref, connection, origin } = await attach(owner, spec, { driver, log, signal, discard });
+    // Whoever uses it last says when it may stop. A daemon that is gone is noticed by the use itself.
+    if (connection.daemon) setIdleStop(connection.daemon.link, spec.idleStopSeconds).catch(() => {});
     const sandbox = createSandbox({ ref, connection, clock, ...forCalls });
     const lastUsedAt = clock.monotonic();
     return { key: keyOf(owner), ref, spec, origin, connection, sandbox, inUse: 0, lastUsedAt, deferred: null, forced: false };

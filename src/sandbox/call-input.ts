@@ -3,6 +3,7 @@ import { Readable } from "node:stream";
 import { CALLBACK, checkFields, checkInput, FLAG, type InputType, MAP, NUMBER, TEXT } from "../base/check-input.ts";
 import { HoldfastError } from "../base/errors.ts";
 import type { CallOptions, Command } from "./call.ts";
+import type { TerminalSize } from "./process.ts";
 import { quoteArgv } from "./quote.ts";
 import { CALL_VARIABLE, ONE_CALL_PREFIX, SANDBOX_VARIABLE } from "./session/script.ts";
 
@@ -12,6 +13,15 @@ const RESERVED_NAME = new RegExp(`^(${CALL_VARIABLE}$|${SANDBOX_VARIABLE}$|${ONE
 const COMMAND: InputType = {
   expected: "a string or an array of strings",
   fits: (value) => TEXT.fits(value) || (Array.isArray(value) && value.every(TEXT.fits)),
+};
+/** As many as the protocol and the kernel can hold. */
+const LARGEST_TERMINAL = 65_535;
+const TERMINAL_SIZE: InputType = {
+  expected: `rows and columns from 1 to ${LARGEST_TERMINAL}`,
+  fits(value) {
+    const { rows, columns } = (value ?? {}) as Partial<TerminalSize>;
+    return [rows, columns].every((side) => Number.isInteger(side) && Number(side) >= 1 && Number(side) <= LARGEST_TERMINAL);
+  },
 };
 const OPTIONS: Readonly<Record<keyof CallOptions, InputType>> = {
   session: TEXT,
@@ -24,7 +34,9 @@ const OPTIONS: Readonly<Record<keyof CallOptions, InputType>> = {
   },
   merge: FLAG,
   overflowFile: FLAG,
+  tty: TERMINAL_SIZE,
   onOutput: CALLBACK,
+  onStart: CALLBACK,
   signal: { expected: "an AbortSignal", fits: (value) => value instanceof AbortSignal },
 };
 

@@ -1,6 +1,7 @@
 /** @module One foreground command in a session: what it takes and what comes back. */
 import type { Readable } from "node:stream";
 import type { OutputStream } from "./driver.ts";
+import type { TerminalSize } from "./process.ts";
 
 /** Shell text, or an argument list that is run as it is. */
 export type Command = string | readonly string[];
@@ -38,8 +39,20 @@ export interface CallOptions {
   readonly overflowFile?: boolean;
   /** Sees every byte as it comes, without limit. A returned promise holds the command back. */
   readonly onOutput?: (chunk: Uint8Array, stream: OutputStream) => void | Promise<void>;
+  /**
+   * A pty of this size instead of pipes: then everything the command prints is `stdout`.
+   * @throws `daemon-missing` where holdfastd does not run
+   */
+  readonly tty?: TerminalSize;
+  /** Called once the command runs. */
+  readonly onStart?: (control: CallControl) => void;
   /** Ends the call like Ctrl-C: the tree dies, the result says `interrupted`. */
   readonly signal?: AbortSignal;
+}
+
+export interface CallControl {
+  /** Of the pty. */
+  resize(size: TerminalSize): void;
 }
 
 export interface CallResult {
@@ -67,6 +80,8 @@ export interface CallResult {
   readonly session: string;
   /** Set when the sandbox was gone and a new one was made for this call; `lost` says what is not there any more. */
   readonly replaced: { readonly lost: readonly string[] } | null;
+  /** The sandbox had stopped without being asked to, and was started for this call: its background processes are gone. */
+  readonly restarted: boolean;
   /** What a person should know although the command ran: state that could not be saved, a login shell that failed. */
   readonly warnings: readonly string[];
 }

@@ -8,6 +8,8 @@ export interface DriverContext {
   readonly sandboxDir: string;
   /** What commands on the host itself may inherit: the caller's variables without credentials. */
   readonly hostEnv: Readonly<Record<string, string>>;
+  /** The holdfastd to run in sandboxes; null: without one. */
+  readonly daemonProgram: string | null;
   readonly clock: Clock;
   readonly log: Logger;
 }

@@ -28,7 +28,8 @@ export function throwIfInputFailed(input: CallOptions["stdin"]): void {
  * @throws `invalid-input` when a stream fails or breaks off
  */
 export async function feed({ stdin, ended }: SandboxProcess, input: CallOptions["stdin"]): Promise<void> {
-  if (stdin === null || input === undefined) return;
+  // A command that has ended already reads nothing.
+  if (stdin === null || input === undefined || stdin.destroyed) return;
   if (!(input instanceof Readable)) {
     stdin.end(input);
     return;
@@ -38,7 +39,7 @@ export async function feed({ stdin, ended }: SandboxProcess, input: CallOptions[
   ended.then(stop, stop);
   let readerLeft = false;
   stdin.once("close", () => {
-    readerLeft = !input.closed;
+    readerLeft = !input.closed || input.readableEnded;
   });
   try {
     await pipeline(input, stdin, { signal: over.signal });

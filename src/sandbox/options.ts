@@ -24,13 +24,17 @@ export const sandboxOptions = {
     default: 180,
     help: "Seconds that a command may run before it and all it started are ended; fractions are allowed",
   }),
+  daemon: option(z.enum(["auto", "off", "required"]), {
+    default: "auto",
+    help: "holdfastd in sandboxes, for quick calls, background processes and terminals: auto uses it where it was built, required fails without it",
+  }),
   lifetime_seconds: option(z.int().check(z.minimum(1), z.maximum(LONGEST_SECONDS)), {
     default: 300,
     help: "Seconds without use after which a process lets go of a sandbox; one that does not persist is then removed",
   }),
   idle_stop_seconds: option(seconds, {
     default: 0,
-    help: "Seconds without use after which a sandbox stops itself, its files staying; 0 = never; takes effect with backends that can stop",
+    help: "Seconds without use after which a sandbox stops itself, its files staying; 0 = never; its background processes count as use",
   }),
   sandbox_dir: option(z.nullable(z.string()), {
     default: null,

@@ -6,22 +6,18 @@ import { HoldfastError } from "../base/errors.ts";
 import { DEFAULT_SESSION } from "../base/names.ts";
 import type { CallOptions, CallResult, Command } from "./call.ts";
 import { checkDirectory, checkTimeout, commandText, oneCallVariables } from "./call-input.ts";
-import type { Connection, ExitStatus, FileAccess, OutputStream, SandboxProcess } from "./driver.ts";
+import type { ExitStatus, OutputStream, SandboxProcess } from "./driver.ts";
 import { feed, guardInput, throwIfInputFailed } from "./feed.ts";
 import { createOutputRecorder, type OutputLimits, type OutputRecorder, type RecordedOutput } from "./output/recorder.ts";
-import { parseReport, type ShellReport } from "./session/report.ts";
-import { callArgv, LONGEST_COMMAND_ARGUMENT, ONE_CALL_PREFIX } from "./session/script.ts";
-import type { Sessions } from "./session/sessions.ts";
+import type { ShellReport } from "./session/report.ts";
+import { type ShellMachinery, startShell } from "./session/shell.ts";
 
 const EXIT_TIMED_OUT = 124;
 const EXIT_INTERRUPTED = 130;
 const KILL_GRACE_MS = 2_000;
 const NOT_RUN = "the call was cancelled before the command ran";
 
-export interface CallMachinery {
-  readonly connection: Connection;
-  readonly files: FileAccess;
-  readonly sessions: Sessions;
+export interface CallMachinery extends ShellMachinery {
   readonly clock: Clock;
   readonly limits: OutputLimits;
   readonly defaultTimeoutMs: number;
@@ -85,52 +81,50 @@ export async function runCall(machinery: CallMachinery, command: Command, option
     durationMs: Math.round(clock.monotonic() - startedAt),
     session,
     replaced: null,
+    restarted: false,
     warnings,
   };
 }
 
 async function attemptCall(machinery: CallMachinery, { text, env, cwd, session, timeoutMs, options }: Request): Promise<Attempt> {
-  const { connection, files, sessions, clock, limits } = machinery;
+  const { clock, limits } = machinery;
   throwIfAborted(options.signal, NOT_RUN);
   throwIfInputFailed(options.stdin);
-  const { resultFile, commandFile } = sessions.callFiles();
-  const inFile = Buffer.byteLength(text) > LONGEST_COMMAND_ARGUMENT;
   let started = false;
   const recorder = createOutputRecorder(options.overflowFile === false ? { ...limits, spillBytes: 0 } : limits, clock);
   const sink = createSink(recorder, options.onOutput);
   try {
-    if (inFile) await files.write(commandFile, Buffer.from(text));
-    const oneCallNames = Object.keys(env);
-    const process = await connection.spawn(
-      callArgv({ stateFile: sessions.stateFile(session), resultFile, commandFile, command: inFile ? null : text, cwd, oneCallNames }),
-      {
-        env: Object.fromEntries(oneCallNames.map((name) => [ONE_CALL_PREFIX + name, env[name] ?? ""])),
-        stdin: options.stdin === undefined ? "none" : "pipe",
-        merge: options.merge ?? false,
-        onOutput: sink.deliver,
-      },
-    );
+    await using shell = await startShell(machinery, {
+      text,
+      env,
+      cwd,
+      session,
+      timeoutMs,
+      tty: options.tty ?? null,
+      stdin: options.stdin === undefined ? "none" : "pipe",
+      merge: options.merge ?? false,
+      onOutput: sink.deliver,
+    });
     started = true;
+    options.onStart?.({ resize: shell.resize });
     const stop = AbortSignal.any([sink.failed, ...(options.signal ? [options.signal] : [])]);
-    const { status, ending } = await untilEnd(process, { clock, timeoutMs, stdin: options.stdin, stop });
+    const { status, ending: ours } = await untilEnd(shell.process, { clock, timeoutMs, stdin: options.stdin, stop });
     sink.failed.throwIfAborted();
     const output = await recorder.finish();
-    return { report: shellReport(await files.read(resultFile), ending), status, ending, output };
+    const { report, timedOut } = await shell.outcome();
+    const ending = timedOut ? "timeout" : ours;
+    return { report: shellReport(report, ending), status, ending, output };
   } catch (error) {
     await recorder.abandon();
     throw started ? lostMeanwhile(error, session) : error;
-  } finally {
-    // What cannot be removed now, because the sandbox is gone or its disk broken, goes when a session is made.
-    await Promise.allSettled((inFile ? [resultFile, commandFile] : [resultFile]).map((path) => files.remove(path)));
   }
 }
 
-function shellReport(bytes: Uint8Array | null, ending: Attempt["ending"]): Attempt["report"] {
-  const report = parseReport(bytes);
+function shellReport(report: ShellReport | "silent" | "missing", ending: Attempt["ending"]): Attempt["report"] {
   // A shell that was ended in its first moments had no time to say anything; whether the command began makes no difference then.
-  if (ending !== "own" && (report === null || report.kind === "damaged")) return { kind: "started" };
-  if (bytes === null) throw new HoldfastError("sandbox-lost", "there is no report of the command's shell");
-  return report ?? "silent";
+  if (ending !== "own" && (typeof report === "string" || report.kind === "damaged")) return { kind: "started" };
+  if (report === "missing") throw new HoldfastError("sandbox-lost", "there is no report of the command's shell");
+  return report;
 }
 
 /** Whatever found out that the sandbox is gone, and however sure it was that nothing ran: the command had been started by then. */

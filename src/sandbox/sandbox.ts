@@ -4,9 +4,13 @@ import { HoldfastError } from "../base/errors.ts";
 import { suggest } from "../base/suggest.ts";
 import type { CallOptions, CallResult, Command } from "./call.ts";
 import type { Connection, SandboxRef } from "./driver.ts";
+import type { Files } from "./files.ts";
 import { filesOf } from "./files-over-spawn.ts";
 import type { OutputLimits } from "./output/recorder.ts";
+import type { Processes } from "./process.ts";
+import { createProcesses } from "./processes.ts";
 import { runCall } from "./run-call.ts";
+import { createSandboxFiles } from "./sandbox-files.ts";
 import { createSessions, type SessionInfo } from "./session/sessions.ts";
 
 export interface Sandbox {
@@ -18,6 +22,8 @@ export interface Sandbox {
     /** @throws `session-not-found` */
     remove(name: string): Promise<void>;
   };
+  readonly processes: Processes;
+  readonly files: Files;
 }
 
 export interface SandboxOptions {
@@ -33,10 +39,17 @@ export interface SandboxOptions {
 export function createSandbox({ ref, connection, clock, limits, defaultTimeoutMs, startDirectory }: SandboxOptions): Sandbox {
   const files = filesOf(connection);
   const sessions = createSessions({ connection, files, clock, startDirectory });
+  // Told once, with the first result.
+  let restarted = connection.restarted ?? false;
   const machinery = { connection, files, sessions, clock, limits, defaultTimeoutMs };
   return {
     ref,
-    run: (command, options) => runCall(machinery, command, options),
+    async run(command, options) {
+      const result = await runCall(machinery, command, options);
+      if (!restarted) return result;
+      restarted = false;
+      return { ...result, restarted: true };
+    },
     sessions: {
       list: () => sessions.list(),
       async remove(name) {
@@ -48,5 +61,7 @@ export function createSandbox({ ref, connection, clock, limits, defaultTimeoutMs
         });
       },
     },
+    processes: createProcesses(machinery),
+    files: createSandboxFiles(connection),
   };
 }

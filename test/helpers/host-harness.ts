@@ -6,13 +6,14 @@ import { silentLogger } from "../../src/base/log.ts";
 import type { DriverFactory } from "../../src/sandbox/driver-context.ts";
 import type { CreateHarness } from "../contract/sandbox-driver/harness.ts";
 
-export function hostHarness(createDriver: DriverFactory): CreateHarness {
+export function hostHarness(createDriver: DriverFactory, { daemonProgram = null }: { daemonProgram?: string | null } = {}): CreateHarness {
   return async (directory) => {
     const home = join(directory, "home");
     const temporary = join(directory, "tmp");
     await Promise.all([home, temporary].map((path) => mkdir(path)));
     const hostEnv = { PATH: process.env.PATH ?? "/usr/bin:/bin", HOME: home, TMPDIR: temporary, LANG: "C.UTF-8" };
-    const create = () => createDriver({ sandboxDir: join(directory, "sandboxes"), hostEnv, clock: systemClock, log: silentLogger });
+    const create = () =>
+      createDriver({ sandboxDir: join(directory, "sandboxes"), hostEnv, daemonProgram, clock: systemClock, log: silentLogger });
     return { driver: create(), another: create, cleanup: async () => {} };
   };
 }

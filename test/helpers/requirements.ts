@@ -25,6 +25,7 @@ const PROBES = {
   mount: () => probeMount(),
   script: () => program("script"),
   tmux: () => program("tmux"),
+  vim: () => program("vim"),
   zsh: () => program("zsh"),
 } satisfies Record<string, () => string | null>;
 

@@ -12,7 +12,7 @@ const INTERVAL_MS = 60_000;
 testService({
   name: "idle reaper",
   create({ clock, log, enterRound }) {
-    const memory = createDriver({ sandboxDir: "/nonexistent", hostEnv: {}, clock: systemClock, log });
+    const memory = createDriver({ sandboxDir: "/nonexistent", hostEnv: {}, daemonProgram: null, clock: systemClock, log });
     // A sandbox that should be gone but never is: each round tries once more to remove it.
     const ref: SandboxRef = {
       driver: "memory",

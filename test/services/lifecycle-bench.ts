@@ -48,7 +48,7 @@ export function openBench({
   const logged: LogRecord[] = [];
   const log = createLogger({ clock, level: "debug", sink: (record) => logged.push(record) });
   const hostEnv = { PATH: process.env.PATH ?? "", HOME: root };
-  const bare = () => createDriver({ sandboxDir: join(root, "sandboxes"), hostEnv, clock: systemClock, log });
+  const bare = () => createDriver({ sandboxDir: join(root, "sandboxes"), hostEnv, daemonProgram: null, clock: systemClock, log });
   const first = bare();
   const asked: string[] = [];
   const lines = { opened: 0, closed: 0 };

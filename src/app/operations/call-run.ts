@@ -26,6 +26,7 @@ const Output = z.object({
   durationMs: z.int(),
   session: z.string(),
   replaced: z.nullable(z.object({ lost: z.readonly(z.array(z.string())) })),
+  restarted: z.boolean(),
   warnings: z.readonly(z.array(z.string())),
 });
 

@@ -4,6 +4,7 @@ import { describeError } from "../../base/errors.ts";
 import { DEFAULT_TASK } from "../../base/names.ts";
 import { DRIVERS } from "../../sandbox/registry.gen.ts";
 import type { App } from "../create-app.ts";
+import { DAEMON_FIX, findDaemon } from "../daemon-program.ts";
 import { defineOperation } from "../operation.ts";
 import type { DoctorReport } from "../results.ts";
 
@@ -16,6 +17,7 @@ export const doctor = defineOperation({
     backend: z.string(),
     healthy: z.boolean(),
     home: z.object({ path: z.string(), problem: z.nullable(z.string()) }),
+    daemon: z.object({ status: z.enum(["used", "off", "missing"]), detail: z.string(), fix: z.nullable(z.string()) }),
     backends: z.readonly(
       z.array(
         z.object({
@@ -29,7 +31,7 @@ export const doctor = defineOperation({
     ),
   }),
   async run(app): Promise<DoctorReport> {
-    const configured = (await app.config()).values.terminal.backend;
+    const { backend: configured, daemon } = (await app.config()).values.terminal;
     const names = Object.keys(DRIVERS) as (keyof typeof DRIVERS)[];
     const backends = await Promise.all(
       names.map(async (name) => {
@@ -50,10 +52,23 @@ export const doctor = defineOperation({
       backend: configured,
       healthy: home.problem === null && backends.some((backend) => backend.configured && backend.status === "ready"),
       home,
+      daemon: checkDaemon(daemon),
       backends: backends.filter((backend) => backend.configured || !backend.testOnly).map(({ testOnly, ...shown }) => shown),
     };
   },
 });
+
+const WITHOUT_DAEMON = "calls take several times as long, and there are no background processes, terminals and copies of trees";
+
+function checkDaemon(wanted: "auto" | "off" | "required"): DoctorReport["daemon"] {
+  if (wanted === "off") {
+    const fix = "set it to `auto` with `holdfast config set terminal.daemon auto`";
+    return { status: "off", detail: `terminal.daemon is off: ${WITHOUT_DAEMON}`, fix };
+  }
+  const program = findDaemon();
+  if (program !== null) return { status: "used", detail: program, fix: null };
+  return { status: "missing", detail: `holdfastd was not built for this machine: ${WITHOUT_DAEMON}`, fix: DAEMON_FIX };
+}
 
 /** Makes the home if it is not there yet, as the first call would: whether that works is what people want to know. */
 async function checkHome(app: App): Promise<DoctorReport["home"]> {

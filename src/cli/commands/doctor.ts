@@ -11,6 +11,9 @@ export const register: RegisterVerb = (command, { runner }) => {
       else {
         const rows = report.backends.map(({ name, configured, status, detail }) => [configured ? "*" : "", name, status, detail]);
         terminal.table(["", "BACKEND", "STATUS", "DETAIL"], rows);
+        const { status, detail, fix: daemonFix } = report.daemon;
+        terminal.fact("holdfastd", status === "used" ? detail : `${status}: ${detail}`);
+        if (daemonFix !== null) terminal.fact("fix for holdfastd", daemonFix);
         if (report.home.problem !== null) terminal.fact("home", `not usable: ${report.home.problem}`);
         for (const { name, fix } of report.backends) if (fix !== null) terminal.fact(`fix for ${name}`, fix);
       }

@@ -1,12 +1,12 @@
 /** @module holdfast exec: one command in a session, with its output as it comes and its status as ours. */
-import { Option } from "commander";
 import { runInSandbox } from "../../app/operations/call-run.ts";
 import { HoldfastError } from "../../base/errors.ts";
 import { DEFAULT_SESSION, DEFAULT_TASK } from "../../base/names.ts";
 import type { CallOptions, CallResult } from "../../sandbox/call.ts";
-import { addJsonFlag, repeatable } from "../flags.ts";
+import { addJsonFlag } from "../flags.ts";
 import { type Interrupt, onInterrupt } from "../interrupt.ts";
 import type { Terminal } from "../render.ts";
+import { commandOf, envOption, terminalVariables, variables } from "../values.ts";
 import { addHelpNotes, type RegisterVerb, type VerbInvocation } from "../verb.ts";
 
 /** Longer than a command may take to end when asked to. */
@@ -20,6 +20,7 @@ interface ExecFlags {
   env?: string[];
   stdin?: boolean;
   merge?: boolean;
+  tty?: boolean;
   json?: boolean;
 }
 
@@ -31,13 +32,10 @@ export const register: RegisterVerb = (command, { runner }) => {
     .option("-s, --session <name>", "the shell state to use", DEFAULT_SESSION)
     .option("--timeout <seconds>", "end the command after this long (default: terminal.timeout)", parseSeconds)
     .option("--cwd <directory>", "run in this directory, for this call only")
-    .addOption(
-      repeatable(
-        new Option("-e, --env <name[=value]>", "set a variable for this call only; without a value, take the caller's; may be repeated"),
-      ),
-    )
+    .addOption(envOption())
     .option("--stdin", "let the command read what is piped into holdfast")
     .option("--merge", "send standard error to standard output too, in the exact order of writing")
+    .option("--tty", "run it on a terminal of its own, joined to the caller's; then only --timeout limits it")
     .passThroughOptions()
     .action((words: string[]) => runner.run(command, (invocation) => exec(words, invocation)));
   addHelpNotes(command, {
@@ -46,6 +44,7 @@ export const register: RegisterVerb = (command, { runner }) => {
       ["holdfast exec -- pwd", "the next call, from any process, begins there"],
       ["holdfast exec --task build -- make test", "another task, another sandbox"],
       ["holdfast exec --timeout 10 -- sleep 60", "ends with status 124"],
+      ["holdfast exec --tty -- vim notes", "a program that draws on the terminal"],
       ["git diff | holdfast exec --stdin -- wc -l", "input from a pipe"],
     ],
     exit: [
@@ -59,7 +58,8 @@ export const register: RegisterVerb = (command, { runner }) => {
 };
 
 async function exec(words: string[], { app, terminal, flags }: VerbInvocation): Promise<number> {
-  const { task, session, timeout, cwd, env, stdin, merge, json } = flags as unknown as ExecFlags;
+  const { task, session, timeout, cwd, env = [], stdin, merge, tty, json } = flags as unknown as ExecFlags;
+  using drawing = tty ? drawOn(terminal, flags as unknown as ExecFlags) : null;
   const abort = new AbortController();
   terminal.onOutputLoss(() => abort.abort());
   using interrupt = onInterrupt({
@@ -75,15 +75,17 @@ async function exec(words: string[], { app, terminal, flags }: VerbInvocation): 
   const options: CallOptions = {
     session,
     signal: abort.signal,
+    ...drawing?.options,
     ...(timeout === undefined ? {} : { timeoutMs: timeout * 1000 }),
     ...(cwd === undefined ? {} : { cwd }),
-    ...(env === undefined ? {} : { env: variables(env, app.environment) }),
+    env: { ...(tty ? terminalVariables(app.environment) : {}), ...variables(env, app.environment) },
     ...(stdin ? { stdin: terminal.input } : {}),
     ...(merge ? { merge } : {}),
     ...(json ? {} : { onOutput: terminal.bytes, overflowFile: false }),
   };
-  const command = words.length === 1 ? (words[0] as string) : words;
+  const command = commandOf(words);
   const result = await runInSandbox(app, task, { command, ...options }).catch((error: unknown) => endedEarly(error, interrupt));
+  drawing?.[Symbol.dispose]();
   if (typeof result === "number") return result;
   if (json) terminal.json({ profile: app.profile.name, task, ...result });
   else {
@@ -91,6 +93,29 @@ async function exec(words: string[], { app, terminal, flags }: VerbInvocation): 
     tellAside(result, terminal);
   }
   return interrupt.exitStatus ?? result.exitCode;
+}
+
+/** A person can see for himself how long it takes, so there is no limit but one that was asked for. */
+const NO_TIMEOUT_MS = 2_147_483_000;
+
+/** From the start of the command until disposed, the caller's terminal belongs to it. */
+function drawOn(terminal: Terminal, { stdin, merge, json }: ExecFlags): Disposable & { options: CallOptions } {
+  const { screen } = terminal;
+  const [conflict] = Object.entries({ stdin, merge, json }).flatMap(([name, given]) => (given ? [name] : []));
+  if (conflict !== undefined) {
+    throw new HoldfastError("usage", `--tty and --${conflict} cannot be given together`, { hint: "leave one of them out" });
+  }
+  if (screen === null) {
+    throw new HoldfastError("usage", "--tty needs a terminal for the input and the output of holdfast", { hint: "leave it out" });
+  }
+  const joined = new DisposableStack();
+  const onStart: CallOptions["onStart"] = ({ resize }) => {
+    joined.use(screen.raw());
+    joined.use(screen.onResize(resize));
+    resize(screen.size);
+  };
+  const options = { tty: screen.size, stdin: terminal.input, timeoutMs: NO_TIMEOUT_MS, onStart };
+  return { options, [Symbol.dispose]: () => joined.dispose() };
 }
 
 /** A signal that comes before the command has begun is not a failure of ours. */
@@ -111,19 +136,6 @@ function tellAside({ replaced, cwdRecovered, timedOut, durationMs, warnings }: C
   if (cwdRecovered) terminal.note(`${cwdRecovered.from} no longer exists, so the command ran in ${cwdRecovered.to}`);
   if (timedOut) terminal.note(`the command was ended after ${Math.round(durationMs / 100) / 10} s (timeout)`);
   for (const warning of warnings) terminal.warn(warning);
-}
-
-function variables(settings: readonly string[], environment: VerbInvocation["app"]["environment"]): Record<string, string> {
-  const entries = settings.map((setting): [string, string] => {
-    const equals = setting.indexOf("=");
-    if (equals >= 0) return [setting.slice(0, equals), setting.slice(equals + 1)];
-    const value = environment[setting];
-    if (value !== undefined) return [setting, value];
-    throw new HoldfastError("usage", `--env ${setting} takes the caller's variable, but there is none of that name`, {
-      hint: `write --env ${setting}=VALUE`,
-    });
-  });
-  return Object.fromEntries(entries);
 }
 
 function parseSeconds(text: string): number {

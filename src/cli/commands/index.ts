@@ -9,6 +9,9 @@ export interface VerbEntry {
 
 export const VERBS: readonly VerbEntry[] = [
   { name: "exec", summary: "run a command in a sandbox", load: () => import("./exec.ts") },
+  { name: "shell", summary: "log in to a sandbox", load: () => import("./shell.ts") },
+  { name: "process", summary: "commands in the background: start, follow, end", load: () => import("./process.ts") },
+  { name: "cp", summary: "copy files between the host and sandboxes", load: () => import("./cp.ts") },
   { name: "session", summary: "list and forget sessions", load: () => import("./session.ts") },
   { name: "sandbox", summary: "list, inspect, remove and reset sandboxes", load: () => import("./sandbox.ts") },
   { name: "config", summary: "read and change the configuration", load: () => import("./config.ts") },

@@ -28,7 +28,19 @@ const keys = CONFIG_KEYS.map(({ key }) => key);
 
 describe("what is offered", () => {
   test("verbs and subverbs, but no aliases", async () => {
-    expect(await offered("")).toEqual(["exec", "session", "sandbox", "config", "profile", "doctor", "completion", "help"]);
+    expect(await offered("")).toEqual([
+      "exec",
+      "shell",
+      "process",
+      "cp",
+      "session",
+      "sandbox",
+      "config",
+      "profile",
+      "doctor",
+      "completion",
+      "help",
+    ]);
     expect(await offered("-p reviewer --debug ")).toContain("exec");
     expect(await offered("sandbox ")).toEqual(["ls", "inspect", "rm", "reset"]);
     expect(await offered("config ")).toEqual(["get", "set", "unset", "list", "explain", "path", "edit"]);

@@ -1,5 +1,6 @@
 /** @module Values that flags and arguments can take. The name of a flag or argument says what it takes. */
 import type { App } from "../../app/create-app.ts";
+import { processList } from "../../app/operations/process-list.ts";
 import { profileList } from "../../app/operations/profile-list.ts";
 import { sandboxList } from "../../app/operations/sandbox-list.ts";
 import { sessionList } from "../../app/operations/session-list.ts";
@@ -32,6 +33,7 @@ const SOURCES: Readonly<Record<string, Source>> = {
   "clone-from": profiles,
   task: tasks,
   session: sessions,
+  process: processes,
   key: () => CONFIG_KEYS.map(({ key, help }) => ({ value: key, description: help })),
   value: ({ line }) => valuesOfKey(line.operands[0] ?? ""),
   config: settings,
@@ -57,6 +59,17 @@ async function sessions({ line, app }: ValueContext): Promise<Candidate[]> {
   try {
     const found = await sessionList.run(opened, { task: lastValue(line, "--task") ?? DEFAULT_TASK });
     return found.map(({ name, cwd }) => ({ value: name, description: cwd }));
+  } finally {
+    await opened.close();
+  }
+}
+
+async function processes({ line, app }: ValueContext): Promise<Candidate[]> {
+  const opened = await app(lastValue(line, "--profile"));
+  if (!opened.profile.made) return [];
+  try {
+    const found = await processList.run(opened, { task: lastValue(line, "--task") ?? DEFAULT_TASK });
+    return found.map(({ id, name, command }) => ({ value: id, description: name || command.slice(0, 60) }));
   } finally {
     await opened.close();
   }

@@ -7,7 +7,7 @@ import type { TerminalSize } from "../process.ts";
 import type { Channel, DaemonLink } from "./link.ts";
 import { createInputGate, createOutputQueue, type InputGate, OUTPUT_WINDOW } from "./streams.ts";
 import { FROM_CLIENT, FROM_DAEMON } from "./types.ts";
-import { createReader, createWriter, type Frame, protocolError } from "./wire.ts";
+import { createReader, createWriter, type Frame, LONGEST_PAYLOAD, protocolError } from "./wire.ts";
 
 const FLAG_STDIN = 1;
 const FLAG_MERGE = 2;
@@ -15,7 +15,13 @@ const FLAG_PTY = 4;
 const KIND_CALL = 0;
 const KIND_PROCESS = 1;
 const CAUSE_TIMEOUT = 1;
+const CAUSE_KILLED = 2;
+/** Longer than anyone waits; what the protocol and our own timers can hold. */
+const LONGEST_TIMEOUT_MS = 2 ** 31 - 1;
 const GRACE_MS = 2_000;
+/** How long the taker of the output may still take after a kill. */
+const TAKER_LIMIT_MS = 2_000;
+const KILL_LIMIT_MS = 10_000;
 const LONGEST_SHOWN = 4_096;
 
 export interface DaemonCommand {
@@ -38,8 +44,12 @@ export interface DaemonCommand {
 export interface DaemonEnd extends ExitStatus {
   /** What the command wrote to descriptor 4. */
   readonly report: Buffer;
+  /** A state came, and was saved. */
+  readonly saved: boolean;
   /** Why the state was not saved; null when it was, or when there was none. */
   readonly unsaved: string | null;
+  /** Why it ended, by the numbers of the protocol. */
+  readonly cause: number;
   /** The daemon ended it because of `timeoutMs`. */
   readonly timedOut: boolean;
 }
@@ -54,9 +64,11 @@ export function startCall(link: DaemonLink, command: DaemonCommand): Promise<Dae
   const ended = Promise.withResolvers<DaemonEnd>();
   // Whoever holds the process awaits it; without this, a loss before the start would count as unhandled as well.
   ended.promise.catch(() => {});
+  const gone = Promise.withResolvers<void>();
   const output = createOutputQueue(command.onOutput, (bytes) => channel.send(FROM_CLIENT.credit, createWriter().u32(bytes).done()));
   let input: InputGate | undefined;
   let over = false;
+  let killed = false;
 
   const onStarted = (payload: Buffer) => {
     const reader = createReader(payload);
@@ -70,18 +82,30 @@ export function startCall(link: DaemonLink, command: DaemonCommand): Promise<Dae
       stdin: input?.stream ?? null,
       ended: ended.promise,
       resize: ({ rows, columns }) => channel.send(FROM_CLIENT.resize, createWriter().u16(rows).u16(columns).done()),
-      async kill({ graceMs }) {
-        if (!over) channel.send(FROM_CLIENT.kill, createWriter().u32(graceMs).done());
-        await ended.promise;
-      },
+      kill: ({ graceMs }) => kill(graceMs),
     });
+  };
+  const kill = async (graceMs: number) => {
+    if (over) return;
+    killed = true;
+    channel.send(FROM_CLIENT.kill, createWriter().u32(graceMs).done());
+    // The end is only told once the output before it has been, so a taker that takes nothing would hold it up.
+    const taker = link.clock.after(graceMs + TAKER_LIMIT_MS, () => output.abandon());
+    const cancelTaker = () => taker.cancel();
+    ended.promise.then(cancelTaker, cancelTaker);
+    const answer = link.clock.after(graceMs + KILL_LIMIT_MS, () => link.abandon("it did not end a command in time"));
+    await gone.promise;
+    answer.cancel();
   };
   const onEnded = (payload: Buffer) => {
     over = true;
+    gone.resolve();
     input?.close();
     const end = readEnd(payload);
+    // Somebody else had the daemon stopped, and everything in the sandbox with it.
+    const stopped = end.cause === CAUSE_KILLED && !killed;
     // Not before the last chunk has been taken by the caller.
-    output.drained().then(() => ended.resolve(end), ended.reject);
+    output.drained().then(() => (stopped ? ended.reject(daemonStopped()) : ended.resolve(end)), ended.reject);
   };
   const onFailed = (payload: Buffer) => {
     const reader = createReader(payload);
@@ -119,6 +143,7 @@ export function startCall(link: DaemonLink, command: DaemonCommand): Promise<Dae
     },
     onLost(error) {
       over = true;
+      gone.resolve();
       input?.close();
       started.reject(error);
       ended.reject(error);
@@ -135,10 +160,10 @@ export interface ProcessStart {
 
 export function encodeStart(command: DaemonCommand, process?: ProcessStart): Buffer {
   const { argv, env, cwd, stdin, merge, shown, timeoutMs = 0, tty, stateFile } = command;
-  return createWriter()
+  const payload = createWriter()
     .u8(process ? KIND_PROCESS : KIND_CALL)
     .u8((stdin === "pipe" ? FLAG_STDIN : 0) | (merge ? FLAG_MERGE : 0) | (tty ? FLAG_PTY : 0))
-    .u32(timeoutMs)
+    .u32(Math.min(timeoutMs, LONGEST_TIMEOUT_MS))
     .u32(GRACE_MS)
     .u32(OUTPUT_WINDOW)
     .u16(tty?.rows ?? 0)
@@ -151,6 +176,15 @@ export function encodeStart(command: DaemonCommand, process?: ProcessStart): Buf
     .list(argv)
     .list(Object.entries(env).map(([name, value]) => `${name}=${value}`))
     .done();
+  if (payload.length <= LONGEST_PAYLOAD) return payload;
+  throw new HoldfastError("spawn-failed", `arguments and variables of ${payload.length} bytes are more than a command can be given`, {
+    hint: "hand over large data in a file, or through standard input",
+    facts: { bytes: payload.length, limit: LONGEST_PAYLOAD },
+  });
+}
+
+function daemonStopped(): HoldfastError {
+  return new HoldfastError("sandbox-lost", "the sandbox was stopped while the command ran", { facts: { mayHaveRun: true } });
 }
 
 /** The payload of ENDED, also of a process. */
@@ -167,7 +201,9 @@ export function readEnd(payload: Buffer): DaemonEnd {
     exitCode: signal === 0 ? code : 128 + signal,
     signal: signalName(signal),
     report,
+    saved: saved === 1,
     unsaved: saved === 2 ? reason : null,
+    cause,
     timedOut: cause === CAUSE_TIMEOUT,
   };
 }

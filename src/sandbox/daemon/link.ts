@@ -1,4 +1,5 @@
 /** @module A proven connection to a daemon, with numbered channels on it. */
+import type { Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import type { Clock } from "../../base/clock.ts";
 import { describeError, HoldfastError } from "../../base/errors.ts";
@@ -20,11 +21,16 @@ export interface ChannelHandlers {
   onLost(error: HoldfastError): void;
 }
 
+/** Giving it up (`await using`) waits for nothing that is still open on it: the line is closed behind the last channel. */
 export interface DaemonLink extends AsyncDisposable {
   readonly pid: number;
+  /** @throws `sandbox-lost` when the link is broken, `closed` when it was given up; in both cases nothing was sent */
   open(type: number, payload: Uint8Array, handlers: ChannelHandlers): Channel;
+  /** Cuts the line, because the daemon does not do what it should. */
+  abandon(reason: string): void;
   /** Settles when the link is no more, whatever the reason. */
   readonly closed: Promise<void>;
+  readonly clock: Clock;
 }
 
 export interface LinkOptions {
@@ -39,7 +45,10 @@ export interface LinkOptions {
  * Proves to the daemon that we know the secret, and makes it do the same, before anything else is said: whoever listens behind a socket that
  * was replaced learns nothing.
  */
-export async function linkDaemon(stream: Duplex, { secret, label, clock }: LinkOptions): Promise<DaemonLink> {
+export async function linkDaemon(
+  stream: Duplex & Partial<Pick<Socket, "ref" | "unref">>,
+  { secret, label, clock }: LinkOptions,
+): Promise<DaemonLink> {
   const crypto = process.getBuiltinModule("node:crypto");
   const mac = (...parts: (string | Uint8Array)[]) => {
     const hmac = crypto.createHmac("sha256", secret);
@@ -54,6 +63,7 @@ export async function linkDaemon(stream: Duplex, { secret, label, clock }: LinkO
   let step: "hello" | "ready" | "open" = "hello";
   let nextChannel = 1;
   let broken: HoldfastError | undefined;
+  let givenUp = false;
 
   const fail = (error: HoldfastError) => {
     if (broken) return;
@@ -101,7 +111,14 @@ export async function linkDaemon(stream: Duplex, { secret, label, clock }: LinkO
   const dispatch = (frame: Frame) => {
     const handlers = channels.get(frame.channel);
     if (handlers === undefined) throw protocolError(`a message for channel ${frame.channel}, which is not open`);
-    if (handlers.onFrame(frame)) channels.delete(frame.channel);
+    if (handlers.onFrame(frame)) close(frame.channel);
+  };
+  const close = (channel: number) => {
+    channels.delete(channel);
+    if (channels.size > 0) return;
+    // A link on which nothing happens keeps no program running.
+    stream.unref?.();
+    if (givenUp) stream.end();
   };
   stream.on("data", (chunk: Buffer) => {
     try {
@@ -120,20 +137,28 @@ export async function linkDaemon(stream: Duplex, { secret, label, clock }: LinkO
   stream.write(encodeFrame(FROM_CLIENT.hello, 0, Buffer.concat([MAGIC, ours])));
 
   const pid = await ready.promise;
+  stream.unref?.();
   return {
     pid,
     closed,
+    clock,
     open(type, payload, handlers) {
-      if (broken) throw broken;
+      if (givenUp) throw new HoldfastError("closed", "the connection to the sandbox was closed");
+      if (broken) throw new HoldfastError(broken.code, broken.message, { facts: { ...broken.facts, mayHaveRun: false }, cause: broken });
       const number = nextChannel++;
+      const frame = encodeFrame(type, number, payload);
+      if (channels.size === 0) stream.ref?.();
       channels.set(number, handlers);
-      stream.write(encodeFrame(type, number, payload));
+      stream.write(frame);
       return {
         // A frame that crosses the daemon's last one is ignored there; one after it need not be sent.
         send: (kind, bytes) => void (channels.has(number) && stream.write(encodeFrame(kind, number, bytes))),
       };
     },
+    abandon: (reason) => fail(lost(reason)),
     async [Symbol.asyncDispose]() {
+      givenUp = true;
+      if (channels.size > 0) return;
       stream.end();
       await closed;
     },

@@ -10,12 +10,23 @@ export const OUTPUT_WINDOW = 512 * 1024;
 const LONGEST_INPUT = 64 * 1024;
 const STREAMS: Readonly<Record<number, OutputStream>> = { 1: "stdout", 2: "stderr" };
 
+type TakeOutput = (chunk: Uint8Array, stream: OutputStream) => void | Promise<void>;
+
+export interface OutputQueue {
+  /** The payload of an OUTPUT frame. */
+  add(payload: Buffer): void;
+  /** Settles when everything was taken. @throws what the taker threw */
+  drained(): Promise<void>;
+  /** Drops whatever is not taken yet, and all that still comes. */
+  abandon(): void;
+}
+
 /** Hands chunks to the caller one after the other per stream, and grants the daemon what has been taken. */
-export function createOutputQueue(
-  onOutput: (chunk: Uint8Array, stream: OutputStream) => void | Promise<void>,
-  grant: (bytes: number) => void,
-) {
+export function createOutputQueue(onOutput: TakeOutput, grant: (bytes: number) => void): OutputQueue {
   const queues: Record<OutputStream, Promise<void> | undefined> = { stdout: undefined, stderr: undefined };
+  const abandoned = Promise.withResolvers<void>();
+  let dropping = false;
+  let failure: { readonly error: unknown } | undefined;
   let taken = 0;
   let underWay = 0;
   const take = (bytes: number) => {
@@ -26,17 +37,30 @@ export function createOutputQueue(
     grant(taken);
     taken = 0;
   };
+  const fail = (error: unknown) => {
+    failure ??= { error };
+    dropping = true;
+  };
+  const deliver: TakeOutput = (chunk, stream) => {
+    if (dropping) return undefined;
+    try {
+      return onOutput(chunk, stream)?.catch(fail);
+    } catch (error) {
+      fail(error);
+      return undefined;
+    }
+  };
   return {
-    add(payload: Buffer) {
+    add(payload) {
       const stream = STREAMS[payload[0] ?? 0];
       if (stream === undefined) throw protocolError("output of an unknown stream");
       const chunk = payload.subarray(1);
       underWay += chunk.length;
       if (underWay > OUTPUT_WINDOW) throw protocolError("more output than it was allowed");
       const before = queues[stream];
-      const pending = before === undefined ? onOutput(chunk, stream) : before.then(() => onOutput(chunk, stream));
+      const pending = before === undefined ? deliver(chunk, stream) : before.then(() => deliver(chunk, stream));
       if (pending === undefined) return take(chunk.length);
-      const done: Promise<void> = pending.then(() => {
+      const done: Promise<void> = Promise.race([pending, abandoned.promise]).then(() => {
         take(chunk.length);
         if (queues[stream] === done) queues[stream] = undefined;
       });
@@ -44,6 +68,11 @@ export function createOutputQueue(
     },
     async drained() {
       await Promise.all([queues.stdout, queues.stderr]);
+      if (failure) throw failure.error;
+    },
+    abandon() {
+      dropping = true;
+      abandoned.resolve();
     },
   };
 }

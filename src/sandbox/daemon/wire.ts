@@ -5,6 +5,7 @@ export const PROTOCOL_VERSION = 1;
 export const LONGEST_FRAME = 262_144;
 const HEADER_BYTES = 9;
 const SHORTEST_FRAME = 5;
+export const LONGEST_PAYLOAD = LONGEST_FRAME - SHORTEST_FRAME;
 
 export interface Frame {
   readonly type: number;

@@ -24,7 +24,7 @@ if [[ ! $__holdfast_cwd -ef . ]]; then
 fi`.trim();
 
 /**
- * Writes the session to standard output. Runs in a subshell of the shell whose state it is, so nothing it unsets is missed by anyone.
+ * Writes the session to standard output. Where anything of the command still follows, it runs in a subshell, because of what it unsets.
  * The directory comes first, where nothing that a command named can be mistaken for it. Functions come last, because one of them may be
  * called like a builtin; behind all others one called `declare`, since their attributes are set by that word; the last line proves that the
  * file is whole. `export -p`, because `declare -px` succeeds on a full disk.
@@ -32,10 +32,13 @@ fi`.trim();
  * OLDPWD would stop every later `cd`. POSIXLY_CORRECT is no ordinary variable but a mode of bash; like other modes it ends with the call.
  */
 const DUMP = `
-builtin unset -f trap __holdfast_end
+builtin unset -f trap __holdfast_dump __holdfast_end
 builtin export -n ${CALL_VARIABLE} ${SANDBOX_VARIABLE} POSIXLY_CORRECT PWD OLDPWD "\${!__holdfast_@}"
-__holdfast_declare=$(builtin declare -f declare)
-builtin unset -f declare
+__holdfast_declare=
+if builtin declare -F declare >/dev/null; then
+  __holdfast_declare=$(builtin declare -f declare)
+  builtin unset -f declare
+fi
 [[ -n $__holdfast_cwd ]] &&
 builtin printf '__holdfast_saved_cwd=%q\\n__holdfast_saved_old=%q\\n' "$__holdfast_cwd" "\${OLDPWD-}" &&
 builtin export -p && builtin alias -p && builtin declare -f && builtin declare -Fx &&
@@ -50,20 +53,51 @@ __holdfast_go() {
   builtin cd -- "$to" 2>/dev/null || [[ $to -ef . ]]
 }`.trim();
 
+/** How the shell around a command tells what becomes of it, and where it leaves the state. */
+interface Transport {
+  /** Runs before anything of the session does. */
+  readonly open: string;
+  /** Shell text that tells one report; the arguments are shell words. */
+  say(kind: string, ...words: string[]): string;
+}
+
+/**
+ * $3 is a file. Reports overwrite each other in place, which works on a full disk too. The first is `damaged`, so that a state which ends
+ * the shell does not pass for a command that ran. `started` stays: the last report comes behind it, so that no command can make itself look
+ * as if it did not run.
+ */
+const BY_FILE: Transport = {
+  open: `builtin printf 'damaged\\0' >"$3" || builtin exit 125`,
+  say: (...words) => `builtin printf '%s\\0' ${words.join(" ")} 1<>"$3"`,
+};
+
+/**
+ * Descriptors 3 and 4 lead to the daemon: state and report. They make room, because commands like to use low numbers for themselves.
+ * Nothing at all means `damaged`.
+ */
+const BY_DAEMON: Transport = {
+  open: "builtin exec {__holdfast_state}>&3 {__holdfast_report}>&4 3>&- 4>&-",
+  say: (...words) => `builtin printf '%s\\0' ${words.join(" ")} >&"$__holdfast_report"`,
+};
+
+/** Nobody waits for a report of a background process; what goes wrong is in its output. */
+const BY_LOG: Transport = {
+  open: ":",
+  say: (kind, ...words) =>
+    kind === "started" ? ":" : `builtin printf 'holdfast: the command did not run: %s\\n' "${[kind, ...words].join(" ")}" >&2`,
+};
+
 /** Asked twice, because another process may remove the session before this one has read it. */
-const STOP_IF_GONE = `if [[ ! -e $2 ]]; then builtin printf 'no-session\\0' 1<>"$3"; builtin exit 125; fi`;
+const stopIfGone = ({ say }: Transport) => `if [[ ! -e $2 ]]; then ${say("no-session")}; builtin exit 125; fi`;
 
 /**
  * $2 state file, $3 result file, $4 directory for this call or nothing, $5 command, or nothing: then $6 is a file that holds it; after that
  * the names of one-call variables.
- *
- * Reports overwrite each other in place, which works on a full disk too. The first is `damaged`, so that a state which ends the shell does
- * not pass for a command that ran. `started` stays: the last report comes behind it, so that no command can make itself look as if it did not run.
  * Everything is called through `builtin`, since a session may hold functions of any name.
  */
-const RESTORE = `
-builtin printf 'damaged\\0' >"$3" || builtin exit 125
-${STOP_IF_GONE}
+const restore = (transport: Transport) => `
+${transport.open}
+${stopIfGone(transport)}
 __holdfast_command=$5
 if [[ -z $5 ]]; then
   IFS= builtin read -r -d '' __holdfast_command <"$6"
@@ -71,10 +105,10 @@ if [[ -z $5 ]]; then
 fi
 builtin . "$2" >/dev/null 2>&1
 if [[ -z \${__holdfast_whole-} || -z $__holdfast_saved_cwd ]]; then
-  ${STOP_IF_GONE}
+  ${stopIfGone(transport)}
   builtin exit 125
 fi
-__holdfast_state=$2 __holdfast_result=$3 __holdfast_exit= __holdfast_lost= __holdfast_found= __holdfast_restore=
+__holdfast_exit= __holdfast_lost= __holdfast_found= __holdfast_restore=
 __holdfast_old=\${__holdfast_saved_old:-\${OLDPWD-}} __holdfast_to=$__holdfast_saved_cwd
 until builtin cd -- "$__holdfast_to" 2>/dev/null || [[ $__holdfast_to -ef . || $__holdfast_to != /?* ]]; do
   __holdfast_lost=$__holdfast_saved_cwd __holdfast_to=\${__holdfast_to%/*}
@@ -86,7 +120,7 @@ __holdfast_home=
 if [[ -n $4 ]]; then
   __holdfast_home=$PWD __holdfast_restore="builtin export OLDPWD=\${OLDPWD@Q};"
   ${GO}
-  if ! __holdfast_go "$4"; then builtin printf 'bad-cwd\\0' 1<>"$3"; builtin exit 125; fi
+  if ! __holdfast_go "$4"; then ${transport.say("bad-cwd")}; builtin exit 125; fi
   builtin unset -f __holdfast_go
 fi`;
 
@@ -122,20 +156,11 @@ trap() {
 }`;
 
 /**
- * The state is saved before the command's own trap runs, because that may end the shell with `exit`; it finds `$?` and tracing as they were.
  * `exec -c`: no variable of the session can stop `mv`. XFSZ is what a limit on the size of files sends to those who write. Where neither state
  * nor report can be written, the old state takes the report's place, since a link needs no space.
- *
- * The trap is read after the command, whose aliases and functions may stand for any word. Not for `((`, though, and in posix mode neither
- * aliases for `{` nor functions for `unset`. So that mode comes first, and its variable carries `$?`, which may be 0, over.
- * A function called `builtin` is not kept, since nothing could get past it.
  */
-const END = `
-__holdfast_end() {
-  builtin set +axveuk +o posix
+const SAVE_BY_FILE = `
   builtin trap '' XFSZ
-  ${LOCATE}
-  __holdfast_cwd=\${__holdfast_home:-$__holdfast_cwd}
   if __holdfast_saved=$( {
     builtin umask 077
     builtin eval -- "$__holdfast_restore"
@@ -148,7 +173,34 @@ __holdfast_end() {
   fi
   builtin printf '%s\\0' ended "$__holdfast_cwd" "$__holdfast_lost" "$__holdfast_found" "$__holdfast_saved" >>"$__holdfast_result" ||
     [[ $__holdfast_saved == saved ]] || builtin command -p ln -f -- "$__holdfast_state" "$__holdfast_result"
-  builtin trap - XFSZ
+  builtin trap - XFSZ`;
+
+/**
+ * Without a fork, unless the command has a trap of its own that must find its shell as it left it. The daemon writes the file, and tells
+ * whether that worked. A signal in the middle would leave half a state.
+ */
+const SAVE_BY_DAEMON = `
+  __holdfast_dump() {
+    builtin trap '' HUP INT TERM
+    builtin eval -- "$__holdfast_restore"
+    { ${DUMP}; } >&"$__holdfast_state"
+  }
+  if [[ -n $__holdfast_exit ]]; then (__holdfast_dump); else __holdfast_dump; fi
+  ${BY_DAEMON.say("ended", '"$__holdfast_cwd"', '"$__holdfast_lost"', '"$__holdfast_found"', "saved")}`;
+
+/**
+ * The state is saved before the command's own trap runs, because that may end the shell with `exit`; it finds `$?` and tracing as they were.
+ *
+ * The trap is read after the command, whose aliases and functions may stand for any word. Not for `((`, though, and in posix mode neither
+ * aliases for `{` nor functions for `unset`. So that mode comes first, and its variable carries `$?`, which may be 0, over.
+ * A function called `builtin` is not kept, since nothing could get past it.
+ */
+const end = (save: string) => `
+__holdfast_end() {
+  builtin set +axveuk +o posix
+  ${LOCATE}
+  __holdfast_cwd=\${__holdfast_home:-$__holdfast_cwd}
+  ${save.trim()}
   __holdfast_own=
   if [[ -n $__holdfast_exit ]]; then
     if [[ $2 == *x* ]]; then __holdfast_own=-x; else __holdfast_own=+x; fi
@@ -159,25 +211,30 @@ __holdfast_end() {
 __holdfast_trap='((POSIXLY_CORRECT=$?+1)) >/dev/null 2>&1
 { \\unset -f builtin; \\builtin trap - DEBUG ERR RETURN; \\__holdfast_end "$POSIXLY_CORRECT" "$-"; } >/dev/null 2>&1
 \\builtin eval -- "$__holdfast_own"'`;
+const SET_TRAP = 'builtin trap -- "$__holdfast_trap" EXIT';
 
 /** Last of all, because a variable may change how bash itself behaves, and an alias every line that is read from then on. */
-const LAUNCH = `
+const launch = ({ say }: Transport, last = ":") => `
 for __holdfast_name in "\${@:7}"; do
   __holdfast_restore+="builtin unset $__holdfast_name;"
   if [[ -v $__holdfast_name ]]; then __holdfast_restore+="\${!__holdfast_name@A};"; fi
   __holdfast_value=${ONE_CALL_PREFIX}$__holdfast_name
   if ! builtin export "$__holdfast_name=\${!__holdfast_value}" 2>/dev/null; then
-    builtin printf 'read-only\\0%s\\0' "$__holdfast_name" 1<>"$3"; builtin exit 125
+    ${say("read-only", "$__holdfast_name")}; builtin exit 125
   fi
   builtin unset "$__holdfast_value"
 done
 builtin unset __holdfast_saved_cwd __holdfast_saved_old __holdfast_whole __holdfast_to __holdfast_old __holdfast_name __holdfast_value
-builtin trap -- "$__holdfast_trap" EXIT
-builtin printf 'started\\0' 1<>"$3"
+${last}
+${say("started")}
 builtin set --
 builtin shopt -s expand_aliases`;
 
-const CALL_SCRIPT = RESTORE + TRAP + END + LAUNCH;
+const SCRIPTS = {
+  file: `${restore(BY_FILE)}\n__holdfast_state=$2 __holdfast_result=$3${TRAP}${end(SAVE_BY_FILE)}${launch(BY_FILE, SET_TRAP)}`,
+  daemon: restore(BY_DAEMON) + TRAP + end(SAVE_BY_DAEMON) + launch(BY_DAEMON, SET_TRAP),
+  process: restore(BY_LOG) + launch(BY_LOG),
+};
 
 /** $2 state file, $3 result file, $4 directory in which the session begins. The first of two simultaneous starters wins. */
 const START_SCRIPT = `
@@ -195,34 +252,35 @@ ${LOCATE}
 if ( { ${DUMP}; } >|"$2.$$" ) && { builtin command -p ln -- "$2.$$" "$2" || [[ -e $2 ]]; } 2>|"$3"; then builtin printf 'made\\0' >|"$3"; fi
 builtin command -p rm -f -- "$2.$$"`;
 
-export interface CallScript {
-  stateFile: string;
-  resultFile: string;
-  commandFile: string;
+export interface CommandScript {
+  readonly stateFile: string;
+  readonly commandFile: string;
   /** Null: the command is in `commandFile`. */
-  command: string | null;
-  cwd: string | null;
-  oneCallNames: readonly string[];
+  readonly command: string | null;
+  readonly cwd: string | null;
+  readonly oneCallNames: readonly string[];
+}
+
+/** A call whose shell reports to a file, and saves the session itself. */
+export function callArgv({ resultFile, ...command }: CommandScript & { readonly resultFile: string }): string[] {
+  return shellArgv(SCRIPTS.file, resultFile, command);
+}
+
+/** A call whose shell hands state and report to the daemon. */
+export function daemonCallArgv(command: CommandScript): string[] {
+  return shellArgv(SCRIPTS.daemon, "", command);
+}
+
+/** A background process: it begins with the session's state, and saves nothing. */
+export function processArgv(command: CommandScript): string[] {
+  return shellArgv(SCRIPTS.process, "", command);
 }
 
 /** Two evals on the first line, so that bash counts the lines of the command from 1 in its messages. */
-export function callArgv({ stateFile, resultFile, commandFile, command, cwd, oneCallNames }: CallScript): string[] {
+function shellArgv(script: string, resultFile: string, { stateFile, commandFile, command, cwd, oneCallNames }: CommandScript): string[] {
   const run = 'builtin eval -- "$1" && builtin eval -- "$__holdfast_command"';
-  return [
-    "bash",
-    "--noprofile",
-    "--norc",
-    "-c",
-    run,
-    "bash",
-    CALL_SCRIPT,
-    stateFile,
-    resultFile,
-    cwd ?? "",
-    command ?? "",
-    commandFile,
-    ...oneCallNames,
-  ];
+  const shell = ["bash", "--noprofile", "--norc", "-c", run, "bash"];
+  return [...shell, script, stateFile, resultFile, cwd ?? "", command ?? "", commandFile, ...oneCallNames];
 }
 
 export function startArgv(options: { stateFile: string; resultFile: string; cwd: string; login: boolean }): string[] {

@@ -126,7 +126,7 @@ done; echo "$count"`,
     const connection = await shared();
     const transcript = createTranscript();
     let received = 0;
-    const process = await connection.spawn(["bash", "-c", "echo before; cat /dev/zero & cat /dev/zero & echo $! $(jobs -p) >&2"], {
+    const process = await connection.spawn(["bash", "-c", "echo before; cat /dev/zero & cat /dev/zero & echo $(jobs -p) >&2"], {
       stdin: "none",
       // Slower than they are, so that the pipe is never empty.
       async onOutput(chunk, stream) {

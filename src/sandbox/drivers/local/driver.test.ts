@@ -69,7 +69,7 @@ test("a damaged record, or one that is no file, hides no other sandbox and is wa
   await writeFile(directoryOf({ task: "file" }), "");
   const records: LogRecord[] = [];
   const log = createLogger({ clock: systemClock, level: "warn", sink: (record) => records.push(record) });
-  const talking = createDriver({ sandboxDir: join(scratch.path, "sandboxes"), hostEnv: {}, clock: systemClock, log });
+  const talking = createDriver({ sandboxDir: join(scratch.path, "sandboxes"), hostEnv: {}, daemonProgram: null, clock: systemClock, log });
   expect(await talking.list({ install: "i" })).toEqual([whole]);
   const directories = ["empty", "file", "folder", "pipe"].map((task) => directoryOf({ task }));
   expect(records.map(({ fields }) => fields.directory).sort()).toEqual(directories);
@@ -94,7 +94,7 @@ test("what killed processes left is removed when a sandbox is made an hour later
   expect(await left()).toEqual([".gone-x", ".new-x", "i", "pipe-x", "sessions"]);
 
   const clock = createManualClock(systemClock.now() + 61 * 60 * 1000);
-  const later = createDriver({ sandboxDir: join(scratch.path, "sandboxes"), hostEnv: {}, clock, log: silentLogger });
+  const later = createDriver({ sandboxDir: join(scratch.path, "sandboxes"), hostEnv: {}, daemonProgram: null, clock, log: silentLogger });
   await later.create({ ...owner, task: "later" }, sandboxSpec());
   expect(await left()).toEqual(["i", "sessions"]);
   expect(await driver.list(owner)).toEqual([ref]);

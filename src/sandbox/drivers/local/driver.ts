@@ -2,28 +2,33 @@
 import { mkdir, rename, rm } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { throwIfAborted } from "../../../base/abort.ts";
-import { HoldfastError, systemCode, wrapError } from "../../../base/errors.ts";
+import { describeError, HoldfastError, systemCode, wrapError } from "../../../base/errors.ts";
 import { randomId } from "../../../base/ids.ts";
 import { listDirectory } from "../../../base/list-directory.ts";
 import { makeDirectory } from "../../../base/make-directory.ts";
 import { taskSegment } from "../../../base/names.ts";
+import { connectThroughDaemon } from "../../daemon/connection.ts";
 import type { Owner, SandboxDriver, SandboxRef } from "../../driver.ts";
 import type { DriverContext } from "../../driver-context.ts";
-import { SANDBOX_VARIABLE } from "../../session/script.ts";
+import { CALL_VARIABLE, SANDBOX_VARIABLE } from "../../session/script.ts";
 import { fingerprint } from "../../spec.ts";
 import { checkHost } from "../shared/host-check.ts";
-import { connectToHost } from "../shared/host-connection.ts";
-import { findTree, killTree } from "../shared/host-process-tree.ts";
+import { connectToHost, findProgram, whilePresent } from "../shared/host-connection.ts";
+import { DAEMON_VARIABLE, makeSecret, openHostDaemon, stopHostDaemon } from "../shared/host-daemon.ts";
+import { createHostFiles } from "../shared/host-files.ts";
+import { findTree, isInside, killTree } from "../shared/host-process-tree.ts";
 import { ownerMatches, sandboxGone } from "../shared/refs.ts";
 import { GONE_PREFIX, NEW_PREFIX, removeLeftovers } from "./leftovers.ts";
 import { readRecord, type SandboxRecord, writeRecord } from "./record.ts";
 
 const NAME = "local";
+const STATE = "state";
+const RUN = "run";
 const DESTROY_GRACE_MS = 2_000;
 const CREATE_ATTEMPTS = 5;
 const NOT_MADE = "the sandbox was not made";
 
-export function createDriver({ sandboxDir, hostEnv, clock, log }: DriverContext): SandboxDriver {
+export function createDriver({ sandboxDir, hostEnv, daemonProgram, clock, log }: DriverContext): SandboxDriver {
   const root = join(sandboxDir, NAME);
   // Profiles and installs may be configured to share one root, so the task alone does not name a sandbox.
   const directoryOf = ({ install, profile, task }: Owner) => join(root, ...[install, profile, task].map(taskSegment));
@@ -44,6 +49,11 @@ export function createDriver({ sandboxDir, hostEnv, clock, log }: DriverContext)
     return found?.id === ref.id ? found : null;
   };
 
+  /** One that does not answer is ended like any other process. */
+  const stopDaemon = (directory: string) =>
+    stopHostDaemon(join(directory, RUN), { clock, graceMs: DESTROY_GRACE_MS }).catch((error: unknown) => {
+      log.warn("the daemon of a sandbox did not stop when it was asked to", { directory, error: describeError(error) });
+    });
   return {
     name: NAME,
     capabilities: { persistsAcrossProcesses: true, isolatesFiles: false, startDirectory: "caller", testOnly: false },
@@ -63,7 +73,8 @@ export function createDriver({ sandboxDir, hostEnv, clock, log }: DriverContext)
       const staging = join(root, `${NEW_PREFIX}${record.id}`);
       try {
         throwIfAborted(signal, NOT_MADE);
-        await makeDirectory(join(staging, "state"));
+        await makeDirectory(join(staging, STATE));
+        await makeSecret(join(staging, RUN));
         await makeDirectory(dirname(directory));
         await writeRecord(staging, record);
         for (let attempt = 1; ; attempt++) {
@@ -94,21 +105,32 @@ export function createDriver({ sandboxDir, hostEnv, clock, log }: DriverContext)
     async connect(ref, { signal } = {}) {
       throwIfAborted(signal, "the sandbox was not opened");
       if ((await current(ref)) === null) throw sandboxGone("sandbox-not-found", ref);
-      const stateDir = join(directoryOf(ref.owner), "state");
+      const directory = directoryOf(ref.owner);
+      const stateDir = join(directory, STATE);
       await mkdir(stateDir, { mode: 0o700 }).catch((error: unknown) => {
         // ENOENT: the sandbox was removed at this moment.
         if (systemCode(error) === "ENOENT") throw sandboxGone("sandbox-not-found", ref);
         if (systemCode(error) !== "EEXIST")
           throw wrapError(error, "state-write-failed", `cannot make ${stateDir}`, { facts: { stateDir } });
       });
-      return connectToHost({
+      const assertPresent = async () => {
+        if ((await current(ref)) === null) throw sandboxGone("sandbox-lost", ref);
+      };
+      if (daemonProgram === null) return connectToHost({ sandboxId: ref.id, stateDir, hostEnv, clock, assertPresent });
+      const { link, restarted } = await openHostDaemon({
+        program: daemonProgram,
+        runDir: join(directory, RUN),
         sandboxId: ref.id,
-        stateDir,
         hostEnv,
         clock,
-        async assertPresent() {
-          if ((await current(ref)) === null) throw sandboxGone("sandbox-lost", ref);
-        },
+        signal,
+      });
+      return connectThroughDaemon({
+        daemon: { link, environment: (env = hostEnv) => ({ ...env, [CALL_VARIABLE]: randomId(), [SANDBOX_VARIABLE]: ref.id }) },
+        stateDir,
+        files: createHostFiles(stateDir, whilePresent(assertPresent)),
+        restarted,
+        findProgram: (name) => findProgram(name, hostEnv.PATH ?? ""),
       });
     },
 
@@ -131,8 +153,13 @@ export function createDriver({ sandboxDir, hostEnv, clock, log }: DriverContext)
       const there = (await current(ref)) !== null;
       // Renamed first, so that nobody can attach to a sandbox whose processes are being ended.
       if (there) await moveAside(directory, trash);
+      const mark = { variable: SANDBOX_VARIABLE, value: ref.id };
+      // A daemon ends all that it runs, and whoever removes the sandbox from inside has to do it before that.
+      if (!isInside(mark)) await stopDaemon(trash);
       // Also when it is not there: whoever removed it may have been killed before the end.
-      await killTree({ variable: SANDBOX_VARIABLE, value: ref.id }, { clock, graceMs: DESTROY_GRACE_MS });
+      await killTree(mark, { clock, graceMs: DESTROY_GRACE_MS });
+      await killTree({ variable: DAEMON_VARIABLE, value: ref.id }, { clock, graceMs: DESTROY_GRACE_MS });
+      await rm(join(trash, STATE), { recursive: true, force: true });
       await rm(trash, { recursive: true, force: true });
       if (there) log.info("sandbox removed", { sandbox: ref.id, task: ref.owner.task });
     },

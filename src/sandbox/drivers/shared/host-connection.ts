@@ -19,11 +19,9 @@ export interface HostConnectionOptions {
   assertPresent(): Promise<void>;
 }
 
-export function connectToHost({ sandboxId, stateDir, hostEnv, clock, assertPresent }: HostConnectionOptions): Connection {
-  const pipes = createPipePool(stateDir);
-  const files = createHostFiles(stateDir);
-  /** Whatever fails because somebody removes the sandbox at that moment, fails for that reason. */
-  const inSandbox = async <T>(work: () => Promise<T>): Promise<T> => {
+/** Whatever fails because somebody removes the sandbox at that moment, fails for that reason. */
+export function whilePresent(assertPresent: HostConnectionOptions["assertPresent"]) {
+  return async <T>(work: () => Promise<T>): Promise<T> => {
     await assertPresent();
     try {
       return await work();
@@ -32,12 +30,14 @@ export function connectToHost({ sandboxId, stateDir, hostEnv, clock, assertPrese
       throw error;
     }
   };
+}
+
+export function connectToHost({ sandboxId, stateDir, hostEnv, clock, assertPresent }: HostConnectionOptions): Connection {
+  const pipes = createPipePool(stateDir);
+  const inSandbox = whilePresent(assertPresent);
   return {
     stateDir,
-    files: {
-      ...files,
-      write: (path, bytes) => inSandbox(() => files.write(path, bytes)),
-    },
+    files: createHostFiles(stateDir, inSandbox),
     async spawn(argv, options) {
       const [name = "", ...args] = argv;
       const call = randomId();
@@ -59,7 +59,7 @@ export function connectToHost({ sandboxId, stateDir, hostEnv, clock, assertPrese
 }
 
 /** Names are looked up on the sandbox's own path, not on that of a call's environment, which may be empty. */
-function findProgram(name: string, path: string): string {
+export function findProgram(name: string, path: string): string {
   if (name.includes("/")) return name;
   for (const directory of path.split(delimiter)) {
     const candidate = join(directory, name);

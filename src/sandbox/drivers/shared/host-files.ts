@@ -5,7 +5,8 @@ import { describeError, HoldfastError, systemCode } from "../../../base/errors.t
 import { listDirectory } from "../../../base/list-directory.ts";
 import type { FileAccess, FileEntry } from "../../driver.ts";
 
-export function createHostFiles(stateDir: string): FileAccess {
+/** `inSandbox` runs what would bring back the files of a sandbox that is being removed. */
+export function createHostFiles(stateDir: string, inSandbox: (work: () => Promise<void>) => Promise<void>): FileAccess {
   return {
     async read(path) {
       try {
@@ -16,10 +17,12 @@ export function createHostFiles(stateDir: string): FileAccess {
       }
     },
     async write(path, bytes) {
-      await writing(path, async () => {
-        await makeParents(stateDir, path);
-        await writeFile(path, bytes, { mode: 0o600 });
-      });
+      await inSandbox(() =>
+        writing(path, async () => {
+          await makeParents(stateDir, path);
+          await writeFile(path, bytes, { mode: 0o600 });
+        }),
+      );
     },
     async list(path) {
       const names = await listDirectory(path);

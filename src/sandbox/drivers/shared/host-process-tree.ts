@@ -49,6 +49,12 @@ export function findTree({ variable, value, root, rootEnded = false }: TreeSelec
   return all.filter((entry) => !ours.has(entry.pid) && belongs(entry));
 }
 
+/** This process, or one that it runs in, carries the variable. */
+export function isInside({ variable, value }: TreeSelector): boolean {
+  const byPid = new Map(listProcesses().map((entry) => [entry.pid, entry]));
+  return [...ancestors(process.pid, byPid)].some((pid) => readEnvironment(pid).includes(`${variable}=${value}`));
+}
+
 /** TERM to all, time to comply, then KILL until nothing is left; processes are frozen first, so that none can fork away meanwhile. */
 export async function killTree(selector: TreeSelector, { clock, graceMs }: { clock: Clock; graceMs: number }): Promise<void> {
   const known = new Map<number, HostProcess>();

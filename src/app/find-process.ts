@@ -1,0 +1,51 @@
+/** @module Finding a background process by what people write: its id, the beginning of it, or its name. */
+import { HoldfastError } from "../base/errors.ts";
+import { didYouMean } from "../base/suggest.ts";
+import type { Processes, ProcessInfo } from "../sandbox/process.ts";
+import type { App } from "./create-app.ts";
+import { existingSandbox, useSandbox } from "./sandbox-of-task.ts";
+
+/** @throws `sandbox-not-found`: nothing is made, since there is nothing to find in a new sandbox. */
+export async function processesOf(app: App, task: string, signal?: AbortSignal): Promise<Processes> {
+  await existingSandbox(app, task);
+  return (await useSandbox(app, task, signal)).sandbox.processes;
+}
+
+/** @throws `sandbox-not-found`, `process-not-found`, or `invalid-input` when several fit */
+export async function findProcess(app: App, task: string, wanted: string): Promise<{ processes: Processes; info: ProcessInfo }> {
+  const processes = await processesOf(app, task);
+  return { processes, info: pickProcess(await processes.list(), wanted) };
+}
+
+/** An id counts before a name, and a name that a running process has before those of ended ones. */
+export function pickProcess(list: readonly ProcessInfo[], wanted: string): ProcessInfo {
+  const exact = list.find(({ id }) => id === wanted);
+  if (exact) return exact;
+  const named = list.filter(({ name }) => name !== "" && name === wanted);
+  const running = named.filter(({ state }) => state === "running");
+  const fitting = [running, named].find(({ length }) => length > 0) ?? list.filter(({ id }) => isBeginning(id, wanted));
+  const [only, ...others] = fitting;
+  if (only && others.length === 0) return only;
+  throw only ? ambiguous(wanted, fitting) : notFound(wanted, list);
+}
+
+/** With or without the `p_`, which alone says nothing. */
+function isBeginning(id: string, wanted: string): boolean {
+  const digits = wanted.replace(/^p_/, "");
+  return digits !== "" && id.startsWith(`p_${digits}`);
+}
+
+function ambiguous(wanted: string, fitting: readonly ProcessInfo[]): HoldfastError {
+  const ids = fitting.map(({ id }) => id);
+  return new HoldfastError("invalid-input", `${JSON.stringify(wanted)} can be any of ${ids.length} processes`, {
+    hint: `write the id of the one that is meant: ${ids.join(", ")}`,
+    facts: { process: wanted, ids },
+  });
+}
+
+function notFound(wanted: string, list: readonly ProcessInfo[]): HoldfastError {
+  return new HoldfastError("process-not-found", `there is no process ${JSON.stringify(wanted)} in the sandbox`, {
+    hint: didYouMean(wanted, new Set(list.flatMap(({ id, name }) => (name === "" ? [id] : [id, name])))),
+    facts: { process: wanted },
+  });
+}

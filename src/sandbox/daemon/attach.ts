@@ -1,0 +1,86 @@
+/** @module A line into a running process: its output within our credit, its input within the daemon's. */
+import { HoldfastError } from "../../base/errors.ts";
+import type { ExitStatus } from "../driver.ts";
+import type { Attachment, AttachOptions } from "../process.ts";
+import type { DaemonLink } from "./link.ts";
+import { about, readStatus } from "./processes.ts";
+import { openRequest, readOpened, unexpected } from "./requests.ts";
+import { createInputGate, createOutputQueue, type InputGate, OUTPUT_WINDOW } from "./streams.ts";
+import { FROM_CLIENT, FROM_DAEMON } from "./types.ts";
+import { createReader, createWriter, protocolError } from "./wire.ts";
+
+export interface DaemonAttachment extends Omit<Attachment, "signal"> {
+  signal(number: number): void;
+}
+
+export async function attachProcess(link: DaemonLink, id: string, { size, onOutput }: AttachOptions): Promise<DaemonAttachment> {
+  const opened = Promise.withResolvers<InputGate>();
+  let input: InputGate | undefined;
+  let status: ExitStatus | null = null;
+  const take = async (work: () => void | Promise<void>) => {
+    try {
+      await work();
+    } catch (error) {
+      // Nobody listens any more: the line is of no use.
+      detach(error);
+      throw error;
+    }
+  };
+  const output = createOutputQueue(
+    (chunk) => take(() => onOutput(chunk)),
+    (bytes) => channel.send(FROM_CLIENT.credit, createWriter().u32(bytes).done()),
+  );
+  const payload = createWriter()
+    .str(id)
+    .u16(size?.rows ?? 0)
+    .u16(size?.columns ?? 0)
+    .u32(OUTPUT_WINDOW)
+    .done();
+  const { channel, done, detach } = openRequest(link, FROM_CLIENT.attach, payload, {
+    ...about(id, "attach to"),
+    onFrame(frame) {
+      switch (frame.type) {
+        case FROM_DAEMON.opened:
+          // Again after a gap: then it only tells an offset, which nobody asks for here.
+          input ??= openInput(readOpened(frame.payload).credit);
+          opened.resolve(input);
+          return false;
+        case FROM_DAEMON.output:
+          output.add(frame.payload);
+          return false;
+        case FROM_DAEMON.inputCredit:
+          input?.grant(createReader(frame.payload).u32());
+          return false;
+        case FROM_DAEMON.ended:
+          status = readStatus(frame.payload);
+          return true;
+        default:
+          return unexpected(frame);
+      }
+    },
+  });
+  const openInput = (credit: number): InputGate => {
+    const gate = createInputGate(channel, credit);
+    if (credit === 0)
+      gate.stream.destroy(new HoldfastError("process-input-closed", `the input of process ${id} is not open`, { facts: { process: id } }));
+    return gate;
+  };
+  const ended = done
+    .finally(() => input?.close())
+    .then(async () => {
+      await output.drained();
+      return status;
+    });
+  ended.then(() => opened.reject(protocolError("an end before the beginning")), opened.reject);
+  const { stream } = await opened.promise;
+  return {
+    input: stream,
+    resize: ({ rows, columns }) => channel.send(FROM_CLIENT.resize, createWriter().u16(rows).u16(columns).done()),
+    signal: (number) => channel.send(FROM_CLIENT.signal, createWriter().u8(number).done()),
+    detach() {
+      output.abandon();
+      detach();
+    },
+    ended,
+  };
+}

@@ -1,0 +1,116 @@
+/** @module Output of a request that its taker pulls: the daemon is granted what was taken, and sends no more than that. */
+import type { ExitStatus } from "../driver.ts";
+import { readEnd } from "./calls.ts";
+import type { DaemonLink } from "./link.ts";
+import { openRequest, type RequestOptions, readOpened, unexpected } from "./requests.ts";
+import { OUTPUT_WINDOW } from "./streams.ts";
+import { FROM_CLIENT, FROM_DAEMON } from "./types.ts";
+import { createWriter, protocolError } from "./wire.ts";
+
+export interface OutputChunk {
+  readonly bytes: Buffer;
+  /** Counted on from the offset that the daemon has told last. */
+  readonly offset: number;
+}
+
+export interface PulledOutput {
+  /** The offset that the daemon told first. */
+  readonly opened: Promise<number>;
+  /** Null at the end. */
+  next(): Promise<OutputChunk | null>;
+  /** Drops what was not taken, and asks the daemon to let go. Harmless after the end. */
+  detach(): void;
+  /** Settles when the daemon has let go. Null, unless a process has ended. */
+  readonly ended: Promise<ExitStatus | null>;
+}
+
+/** `payload` ends with the grant of `OUTPUT_WINDOW`. */
+export function pullOutput(link: DaemonLink, type: number, payload: Uint8Array, options: Omit<RequestOptions, "onFrame">): PulledOutput {
+  const { promise: opened, resolve: open, reject: refuse } = Promise.withResolvers<number>();
+  opened.catch(() => {});
+  const waiting: OutputChunk[] = [];
+  let status: ExitStatus | null = null;
+  let position = 0;
+  let underWay = 0;
+  let taken = 0;
+  let over: { readonly error?: unknown } | undefined;
+  let wake: (() => void) | undefined;
+
+  const add = (payload: Buffer) => {
+    const bytes = payload.subarray(1);
+    if (bytes.length === 0) return;
+    underWay += bytes.length;
+    if (underWay > OUTPUT_WINDOW) throw protocolError("more output than it was allowed");
+    waiting.push({ bytes, offset: position });
+    position += bytes.length;
+    wake?.();
+  };
+  const take = (chunk: OutputChunk): OutputChunk => {
+    underWay -= chunk.bytes.length;
+    taken += chunk.bytes.length;
+    // In large pieces: a grant for each chunk would double the number of messages.
+    if (taken >= OUTPUT_WINDOW / 4) {
+      channel.send(FROM_CLIENT.credit, createWriter().u32(taken).done());
+      taken = 0;
+    }
+    return chunk;
+  };
+  const { channel, done, detach } = openRequest(link, type, payload, {
+    ...options,
+    onFrame(frame) {
+      switch (frame.type) {
+        case FROM_DAEMON.opened:
+          position = readOpened(frame.payload).offset;
+          open(position);
+          return false;
+        case FROM_DAEMON.output:
+          add(frame.payload);
+          return false;
+        case FROM_DAEMON.ended:
+          status = readEnd(frame.payload);
+          return true;
+        default:
+          return unexpected(frame);
+      }
+    },
+  });
+  const finish = (error?: unknown) => {
+    over ??= { error };
+    refuse(error ?? protocolError("an end before the beginning"));
+    wake?.();
+  };
+  const ended = done.then(
+    () => {
+      finish();
+      return status;
+    },
+    (error: unknown) => {
+      // Whoever gave up wants nothing more.
+      if (options.signal?.aborted) waiting.length = 0;
+      finish(error);
+      throw error;
+    },
+  );
+  ended.catch(() => {});
+  return {
+    opened,
+    ended,
+    async next() {
+      for (;;) {
+        const chunk = options.signal?.aborted ? undefined : waiting.shift();
+        if (chunk) return take(chunk);
+        if (over) {
+          if (over.error !== undefined) throw over.error;
+          return null;
+        }
+        await new Promise<void>((resolve) => {
+          wake = resolve;
+        });
+      }
+    },
+    detach() {
+      waiting.length = 0;
+      detach();
+    },
+  };
+}

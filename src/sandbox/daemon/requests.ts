@@ -1,0 +1,151 @@
+/** @module Requests to the daemon: one channel each, its answers, and what a failure means. */
+import { throwIfAborted } from "../../base/abort.ts";
+import { type ErrorCode, HoldfastError } from "../../base/errors.ts";
+import type { Abortable } from "../driver.ts";
+import type { Channel, DaemonLink } from "./link.ts";
+import { FROM_CLIENT, FROM_DAEMON } from "./types.ts";
+import { createReader, type Frame, protocolError } from "./wire.ts";
+
+/** Linux numbers, whatever system we run on. */
+const SYSTEM_CODES: Readonly<Record<number, string>> = {
+  1: "EPERM",
+  2: "ENOENT",
+  3: "ESRCH",
+  5: "EIO",
+  7: "E2BIG",
+  8: "ENOEXEC",
+  9: "EBADF",
+  11: "EAGAIN",
+  12: "ENOMEM",
+  13: "EACCES",
+  16: "EBUSY",
+  17: "EEXIST",
+  18: "EXDEV",
+  20: "ENOTDIR",
+  21: "EISDIR",
+  22: "EINVAL",
+  23: "ENFILE",
+  24: "EMFILE",
+  26: "ETXTBSY",
+  27: "EFBIG",
+  28: "ENOSPC",
+  30: "EROFS",
+  31: "EMLINK",
+  32: "EPIPE",
+  36: "ENAMETOOLONG",
+  39: "ENOTEMPTY",
+  40: "ELOOP",
+  75: "EOVERFLOW",
+  95: "EOPNOTSUPP",
+  108: "ESHUTDOWN",
+  122: "EDQUOT",
+};
+
+const MEANINGS: Readonly<Record<string, ErrorCode>> = {
+  EBUSY: "busy",
+  EEXIST: "file-exists",
+  ENOENT: "file-not-found",
+  EPIPE: "process-input-closed",
+  ESRCH: "process-not-found",
+};
+
+/** What a request is about, for the message when it fails. */
+export interface Purpose {
+  /** As in "cannot …". */
+  readonly what: string;
+  readonly facts: Readonly<Record<string, unknown>>;
+  /** Where a code of the system means something else than usual. */
+  readonly meanings?: Readonly<Record<string, ErrorCode>>;
+  /** @default "file-failed" */
+  readonly otherwise?: ErrorCode;
+}
+
+export interface RequestOptions extends Abortable, Purpose {
+  /** Frames between the opening and DONE or FAILED. True: it was the last one, in place of DONE. */
+  onFrame?(frame: Frame): boolean;
+}
+
+export interface Request {
+  readonly channel: Channel;
+  /** Settles with the last frame. After `signal` it @throws `aborted`, but not before the daemon has let go too. */
+  readonly done: Promise<void>;
+  /** Asks the daemon to let go; from now on no frame is handed over, and `done` resolves, or @throws `reason`. */
+  detach(reason?: unknown): void;
+}
+
+export function openRequest(link: DaemonLink, type: number, payload: Uint8Array, options: RequestOptions): Request {
+  const { signal, what, onFrame } = options;
+  const notDone = `cannot ${what}: it was cancelled`;
+  throwIfAborted(signal, notDone);
+  const { promise: done, resolve, reject } = Promise.withResolvers<void>();
+  // Whoever made the request awaits it, if only after its output; until then a failure must not count as unhandled.
+  done.catch(() => {});
+  let detached: { readonly reason: unknown } | undefined;
+  const finish = () => {
+    signal?.removeEventListener("abort", abort);
+    if (detached?.reason === undefined) resolve();
+    else reject(detached.reason);
+  };
+  const detach = (reason?: unknown) => {
+    if (detached) return;
+    detached = { reason };
+    channel.send(FROM_CLIENT.detach);
+  };
+  const abort = () => detach(new HoldfastError("aborted", notDone, { cause: signal?.reason }));
+  const channel = link.open(type, payload, {
+    onFrame(frame) {
+      if (frame.type === FROM_DAEMON.failed) {
+        const error = failureOf(frame.payload, options);
+        detached ??= { reason: error };
+        finish();
+        return true;
+      }
+      const last =
+        frame.type === FROM_DAEMON.done ? true : detached ? frame.type === FROM_DAEMON.ended : (onFrame?.(frame) ?? unexpected(frame));
+      if (last) finish();
+      return last;
+    },
+    onLost(error) {
+      signal?.removeEventListener("abort", abort);
+      reject(error);
+    },
+  });
+  signal?.addEventListener("abort", abort, { once: true });
+  return { channel, done, detach };
+}
+
+/** A request that is answered by DONE, after any number of other frames. */
+export function request(link: DaemonLink, type: number, payload: Uint8Array, options: RequestOptions): Promise<void> {
+  return openRequest(link, type, payload, options).done;
+}
+
+export function unexpected({ type }: Frame): never {
+  throw protocolError(`a message of kind ${type} where none is expected`);
+}
+
+/** OPENED: what the daemon takes at first, and where the output begins or how long it is. */
+export function readOpened(payload: Buffer): { credit: number; offset: number } {
+  const reader = createReader(payload);
+  const opened = { credit: reader.u32(), offset: reader.u64() };
+  reader.end();
+  return opened;
+}
+
+function failureOf(payload: Buffer, { what, facts, meanings = {}, otherwise = "file-failed" }: Purpose): HoldfastError {
+  const reader = createReader(payload);
+  const errno = reader.u32();
+  const message = reader.str();
+  reader.end();
+  const systemCode = errno === 0 ? undefined : (SYSTEM_CODES[errno] ?? `E${errno}`);
+  const code = (systemCode && { ...MEANINGS, ...meanings }[systemCode]) || otherwise;
+  return new HoldfastError(code, `cannot ${what}: ${systemCode ? reasonOf(message) : message}`, {
+    facts: { ...facts, ...(systemCode ? { systemCode } : {}) },
+  });
+}
+
+/** The daemon says `what: why`. What it could not do we say better, but for the name of what it could not unpack; else `what` is the reason. */
+function reasonOf(message: string): string {
+  const [, what = message, why = message] = /^(.*): ([^:]*)$/s.exec(message) ?? [];
+  if (what.startsWith("cannot unpack")) return message;
+  return what.startsWith("cannot ") ? why : what;
+}

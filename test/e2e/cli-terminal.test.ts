@@ -1,0 +1,202 @@
+import { execFileSync } from "node:child_process";
+import { existsSync } from "node:fs";
+import { readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import type { ProcessInfo } from "../../src/sandbox/process.ts";
+import { createTestCli, type TestCli } from "../helpers/cli.ts";
+import { describeIf, testIf } from "../helpers/requirements.ts";
+import { openTmux, type TmuxWindow } from "../helpers/tmux.ts";
+
+const WAIT = { timeout: 20_000, interval: 50 };
+const PROMPT = "inside> ";
+
+let cli: TestCli;
+let window: TmuxWindow;
+
+const processes = () => cli.json<ProcessInfo[]>(["process", "ls"]);
+const idle = () => vi.waitUntil(async () => (await processes()).length === 0, WAIT);
+
+describeIf("tmux", "on a real terminal", () => {
+  beforeEach(async () => {
+    cli = await createTestCli();
+    const profile = String.raw`PS1='\[\e[32m\]inside\[\e[0m\]> '`;
+    await writeFile(join(cli.env.HOME ?? "", ".bash_profile"), `${profile}\nshopt -q login_shell && echo a login\n`);
+    window = await openTmux(cli);
+  });
+  afterEach(async () => {
+    await window[Symbol.asyncDispose]();
+    await cli.run(["sandbox", "rm", "default", "--force"]);
+    await cli[Symbol.asyncDispose]();
+  });
+
+  const logIn = async (flags = "") => {
+    await window.type(`clear; holdfast shell ${flags}; echo status $?`, "Enter");
+    await window.until(PROMPT);
+  };
+
+  describe("S37 holdfast shell", () => {
+    test("is a login with a coloured prompt, with the session's directory and variables, and gives its status", async () => {
+      await cli.run(["exec", "-s", "review", "--", "mkdir sub; cd sub; export COLOUR=red"]);
+      await logIn("-s review");
+      const shown = await window.until("inside", { colours: true });
+      expect(shown).toContain("a login");
+      expect(shown).toContain("\u001b[32minside");
+      await window.type('test -t 0 && test -t 1 && echo "[$COLOUR ${PWD##*/} $TERM $COLORTERM]"', "Enter");
+      await window.until(/\[red sub (screen|tmux)\S* truecolor\]/);
+      expect(await processes()).toMatchObject([{ name: "shell", tty: true, state: "running" }]);
+      await window.type("exit 7", "Enter");
+      await window.until("status 7");
+      expect(await processes()).toEqual([]);
+    });
+
+    test("follows the size of the window", async () => {
+      await logIn();
+      await window.type("stty size", "Enter");
+      await window.until("24 80");
+      await window.type("until [ \"$(stty size)\" = '30 100' ]; do sleep 0.05; done; echo now $((COLUMNS))", "Enter");
+      await window.resize(100, 30);
+      await window.until("now 100");
+    });
+
+    test("Ctrl-C ends only the command in the foreground", async () => {
+      await logIn();
+      await window.type("echo 'begun'; sleep 600", "Enter");
+      await window.until(/^begun$/m);
+      await window.type("", "C-c");
+      await window.type("echo status of it: $?", "Enter");
+      await window.until("status of it: 130");
+    });
+
+    test("is left by Ctrl-P Ctrl-Q, runs on, and is found again as it was", async () => {
+      await logIn();
+      await window.type("mine=kept; clear", "Enter");
+      await window.type("", "C-p", "C-q");
+      const shown = await window.until("status 0");
+      const [, id] = /come back with: holdfast process attach (p_[0-9a-f]{8})/.exec(shown) ?? [];
+      expect(await processes()).toMatchObject([{ id, state: "running" }]);
+      await window.type(`clear; holdfast process attach ${id}; echo ended $?`, "Enter");
+      await window.until(PROMPT);
+      await window.type("echo still $mine; exit 4", "Enter");
+      await window.until("ended 4");
+    });
+
+    test("leaves when other keys are chosen, and Ctrl-P works as usual", async () => {
+      await logIn("--detach-keys ctrl-],q");
+      await window.type("echo once $((1+1))", "Enter");
+      await window.until("once 2");
+      await window.type("clear", "Enter");
+      await window.type("", "C-p", "C-p", "Enter");
+      await window.until("once 2");
+      await window.type("", "C-]", "q");
+      await window.until("the shell runs on");
+    });
+
+    test("ends when its terminal goes away", async () => {
+      await logIn();
+      await window.type("sleep 600 & echo pid $!", "Enter");
+      const [, pid] = /^pid (\d+)$/m.exec(await window.until(/^pid \d+$/m)) ?? [];
+      await window.close();
+      await idle();
+      expect(existsSync(`/proc/${pid}/exe`)).toBe(false);
+    });
+
+    test("ends with TERM, and the terminal is as before", async () => {
+      await logIn();
+      const [pid] = execFileSync("pgrep", ["-f", `main.ts shell.*`])
+        .toString()
+        .split("\n")
+        .filter((found) => ownedBy(cli, found));
+      process.kill(Number(pid), "SIGTERM");
+      await window.until("status 143");
+      await idle();
+      await window.type("stty -a | grep -o ' echo ' && stty -a | grep -o ' opost'", "Enter");
+      await window.until(/echo\s+opost/);
+    });
+
+    test("shows top", async () => {
+      await logIn();
+      await window.type("top -d 1", "Enter");
+      await window.until(/PID +USER[\s\S]*\btop\b/);
+      await window.type("q");
+      await window.until(/inside> $/m);
+    });
+  });
+
+  testIf("vim", "S37 vim draws and writes, in a shell, in exec --tty and after coming back to it", async () => {
+    await logIn();
+    await window.type("vim -u NONE note", "Enter");
+    await window.until(/"note".*\[New\]/);
+    await window.type("ione\ntwo", "Escape");
+    await window.until(/^one\ntwo\n~\n/);
+    await window.type(":wq", "Enter");
+    await window.until(/inside> $/m);
+    expect(await readFile(join(cli.directory, "note"), "utf8")).toBe("one\ntwo\n");
+    await window.type("exit", "Enter");
+    await window.until("status 0");
+
+    await window.type("clear; holdfast exec --tty -- vim -u NONE note; echo left $?", "Enter");
+    await window.until(/^one\ntwo\n~\n/);
+    await window.type("dd:wq", "Enter");
+    await window.until("left 0");
+    expect(await readFile(join(cli.directory, "note"), "utf8")).toBe("two\n");
+
+    await window.type("clear; holdfast process start --tty --name editor -- vim -u NONE note", "Enter");
+    await window.until(/^p_/m);
+    await window.type("clear; holdfast process attach editor; echo left $?", "Enter");
+    await window.until(/^two\n~\n/);
+    await window.type(":q", "Enter");
+    await window.until("left 0");
+  });
+
+  describe("S37 exec --tty", () => {
+    test("runs the call on a terminal of the right size, and keeps the session", async () => {
+      await window.type("holdfast exec --tty -- 'test -t 0 && tput cols; export KEPT=1; exit 5'; echo left $?", "Enter");
+      await window.until(/^80\nleft 5$/m);
+      expect((await cli.run(["exec", "--", "echo [$KEPT]"])).stdout).toBe("[1]\n");
+    });
+
+    test("gives keys, sizes and Ctrl-C to the command", async () => {
+      const command =
+        "trap 'echo caught' INT; read -r line; echo got $line; until [ \"$(stty size)\" = '30 100' ]; do sleep 0.05; done; echo wide";
+      await window.type(`clear; holdfast exec --tty -- '${command.replaceAll("'", String.raw`'\''`)}'; echo left $?`, "Enter");
+      await window.type("hello", "Enter");
+      await window.until("got hello");
+      await window.type("", "C-c");
+      await window.until("caught");
+      await window.resize(100, 30);
+      await window.until("left 0");
+    });
+  });
+
+  test("a question of holdfast itself is answered as before", async () => {
+    await cli.run(["process", "start", "--", "sleep 600"]);
+    await window.type("holdfast sandbox rm default", "Enter");
+    await window.until("[y/N]");
+    await window.type("n", "Enter");
+    await window.until("is busy with");
+  });
+});
+
+describe("without a terminal", () => {
+  test.each([
+    [["shell"], "holdfast shell needs a terminal"],
+    [["exec", "--tty", "--", "true"], "--tty needs a terminal"],
+  ])("%j says so and makes nothing", async (args, message) => {
+    await using other = await createTestCli();
+    const { status, stdout, stderr } = await other.runProcess(args);
+    expect({ status, stdout }).toEqual({ status: 125, stdout: "" });
+    expect(stderr).toContain(`error: ${message}`);
+    expect(await other.json(["sandbox", "ls"])).toEqual([]);
+  });
+});
+
+/** Other tests may run the same program at the same time. */
+function ownedBy({ home }: TestCli, pid: string): boolean {
+  return (
+    pid !== "" &&
+    execFileSync("cat", [`/proc/${pid}/environ`])
+      .toString()
+      .includes(`HOLDFAST_HOME=${home}\0`)
+  );
+}
