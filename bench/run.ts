@@ -4,7 +4,7 @@ import { basename, join } from "node:path";
 import type { Benchmark } from "./measure.ts";
 import { renderMachine, renderResult } from "./table.ts";
 
-const NOT_BENCHMARKS = new Set(["measure", "run", "table"]);
+const NOT_BENCHMARKS = new Set(["measure", "open-bench", "run", "table"]);
 
 const available = readdirSync(import.meta.dirname)
   .filter((file) => file.endsWith(".ts"))

@@ -1,8 +1,11 @@
+import { execFileSync } from "node:child_process";
 import { createHash } from "node:crypto";
-import { chmod, lstat, mkdir, mkdtemp, open, readdir, readFile, rm, stat, symlink, truncate, writeFile } from "node:fs/promises";
+import { chmod, lstat, mkdir, mkdtemp, readdir, readFile, readlink, rm, stat, symlink, truncate, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { PassThrough, Readable } from "node:stream";
 import { buffer } from "node:stream/consumers";
+import { setFlagsFromString } from "node:v8";
+import { runInNewContext } from "node:vm";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { Connection } from "../src/sandbox/driver.ts";
 import type { Files } from "../src/sandbox/files.ts";
@@ -166,8 +169,8 @@ function describeFiles(build: DaemonBuild | null): void {
     const { files } = sandbox.bench;
     const root = await sandbox.fresh();
     const absent = join(root, "absent");
-    for (const work of [files.read(absent), files.readStream(absent), files.list(absent), files.stat(absent)]) {
-      expect(await failureOf(work)).toMatchObject({ code: "file-not-found", message: expect.stringContaining(absent) });
+    for (const work of [() => files.read(absent), () => files.readStream(absent), () => files.list(absent), () => files.stat(absent)]) {
+      expect(await failureOf(work())).toMatchObject({ code: "file-not-found", message: expect.stringContaining(absent) });
     }
     await writeFile(join(root, "f"), "");
     for (const work of [() => files.read(root), () => files.write(root, "x"), () => files.list(join(root, "f"))]) {
@@ -191,16 +194,14 @@ describeIf("cc", "files through the daemon", () => {
     const { files } = sandbox.bench;
     const root = await sandbox.fresh();
     expect(await failureOf(files.read(root))).toMatchObject({ code: "file-failed", facts: { systemCode: "EISDIR" } });
-    expect(await failureOf(files.remove("/proc/self"))).toMatchObject({ code: "file-failed", facts: { systemCode: "EPERM" } });
+    expect(await failureOf(files.list("/etc/passwd"))).toMatchObject({ code: "file-failed", facts: { systemCode: "ENOTDIR" } });
   });
 
   test("a file from before all time breaks nothing", async () => {
-    const { files, bench } = { ...sandbox.bench, bench: sandbox.bench };
+    const { files } = sandbox.bench;
     const path = join(await sandbox.fresh(), "f");
-    await using file = await open(path, "w");
-    await file.utimes(-86_400, -86_400);
-    expect(await files.stat(path)).toMatchObject({ modifiedAt: -86_400_000 });
-    expect(await bench.files.stat(path)).toMatchObject({ name: "f" });
+    execFileSync("touch", ["-d", "@-86400", path]);
+    expect(await files.stat(path)).toMatchObject({ name: "f", modifiedAt: -86_400_000 });
   });
 
   test("a tree goes in and comes back the same", async () => {
@@ -216,7 +217,8 @@ describeIf("cc", "files through the daemon", () => {
     const result = await files.getTree(inside, back);
     expect(result).toMatchObject({ entries: 5, bytes: 300_009 });
     expect(result.skipped).toEqual([{ path: "out", reason: expect.stringContaining("/etc/passwd") }]);
-    expect((await readdir(back, { recursive: true })).sort()).toEqual(["d", "d/e", "d/e/f", "l", "ü".repeat(60)]);
+    expect((await readdir(back)).sort()).toEqual(["d", "l", "ü".repeat(60)]);
+    expect(await readlink(join(back, "l"))).toBe("d/e");
     expect(await readFile(join(back, "l/f"), "utf8")).toBe("x".repeat(300_000));
     expect((await stat(join(back, "d/e/f"))).mode & 0o777).toBe(0o755);
   });
@@ -266,24 +268,37 @@ describeIf("cc", "large files", () => {
       const text = await readFile(`/proc/${connection.daemon?.link.pid}/status`, "utf8");
       return Number(/VmHWM:\s+(\d+)/.exec(text)?.[1]) * 1024;
     };
-    const before = process.memoryUsage.rss();
+    setFlagsFromString("--expose-gc");
+    const collectGarbage: () => void = runInNewContext("gc");
+    /** What is held, not what is only not collected yet. */
+    const held = () => {
+      collectGarbage();
+      return process.memoryUsage().arrayBuffers;
+    };
+    const before = held();
+    let most = 0;
     const [sent, received] = [createHash("sha256"), createHash("sha256")];
-    const block = Buffer.alloc(MIB);
     const source = Readable.from(
       (function* () {
         for (let index = 0; index < COPY / MIB; index++) {
-          block.fill(index);
+          const block = Buffer.alloc(MIB, index);
           sent.update(block);
-          yield Buffer.from(block);
+          yield block;
+          if (index % 10 === 9) most = Math.max(most, held() - before);
         }
       })(),
       { objectMode: false },
     );
     await files.write(path, source);
     expect((await stat(path)).size).toBe(COPY);
-    for await (const chunk of await files.readStream(path)) received.update(chunk);
+    let total = 0;
+    for await (const chunk of await files.readStream(path)) {
+      received.update(chunk);
+      total += chunk.length;
+      if (total % (10 * MIB) < chunk.length) most = Math.max(most, held() - before);
+    }
     expect(received.digest("hex")).toBe(sent.digest("hex"));
-    expect(process.memoryUsage.rss() - before).toBeLessThan(64 * MIB);
+    expect(most).toBeLessThan(COPY / 2);
     expect(await resident()).toBeLessThan(16 * MIB);
     await rm(path);
   });

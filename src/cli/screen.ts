@@ -49,6 +49,6 @@ export function createScreen({ input, output }: ScreenOptions): Screen | null {
 function showOutputAsItIs(terminal: number | undefined): void {
   if (terminal === undefined) return;
   // Loaded only now: few calls of the program need it.
-  const { spawnSync } = process.getBuiltinModule("node:child_process");
-  spawnSync("stty", ["-opost"], { stdio: [terminal, "ignore", "ignore"] });
+  const children = process.getBuiltinModule("node:child_process");
+  children.spawnSync("stty", ["-opost"], { stdio: [terminal, "ignore", "ignore"] });
 }

@@ -72,6 +72,8 @@ export interface Files {
   /**
    * Copies what is in the sandbox's directory into the host's. The sandbox is not trusted: nothing is written outside
    * `hostDirectory`, also not through links that are there already, and links that lead out of the tree are left out.
+   * Files and links of the same name are replaced. Sockets, pipes and devices do not come, which `skipped` does not tell.
+   * After a failure, what came before it stays.
    */
   getTree(path: string, hostDirectory: string, options?: TreeOptions): Promise<TreeResult>;
 }

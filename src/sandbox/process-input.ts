@@ -10,6 +10,7 @@ const LONGEST_NAME = 256;
 const LEAST_KEPT = 4_096;
 const LARGEST_SIZE = 65_535;
 const LARGEST_U32 = 2 ** 32 - 1;
+const BYTES: InputType = { expected: "a string or bytes", fits: (value) => TEXT.fits(value) || value instanceof Uint8Array };
 const SIGNAL: InputType = { expected: "an AbortSignal", fits: (value) => value instanceof AbortSignal };
 
 const PROCESS: Readonly<Record<keyof ProcessOptions, InputType>> = {
@@ -88,6 +89,11 @@ export function checkId(id: string): string {
 
 export function processNotFound(id: string): HoldfastError {
   return new HoldfastError("process-not-found", `there is no process ${id} in the sandbox`, { facts: { process: id } });
+}
+
+export function bytesOf(bytes: string | Uint8Array): Uint8Array {
+  checkInput("bytes", bytes, BYTES);
+  return typeof bytes === "string" ? Buffer.from(bytes) : bytes;
 }
 
 /** The number of a signal such as `SIGTERM`. */

@@ -58,7 +58,7 @@ export interface ProcessInfo {
 
 export interface LogOptions extends Abortable {
   /**
-   * First byte, counted from the first ever written. Negative: that many before the end.
+   * First byte, counted from the first ever written. Negative: that many before the end. Beyond the end: the end.
    * @default 0
    */
   readonly from?: number;
@@ -107,6 +107,7 @@ export type ProcessEvent =
 
 /** A terminal, or a pipe, that reaches into a running process. */
 export interface Attachment {
+  /** Where the process takes no input, it has failed with `process-input-closed` from the beginning. */
   readonly input: Writable;
   resize(size: TerminalSize): void;
   /** A signal for its process group. */
@@ -139,7 +140,7 @@ export interface Processes {
   kill(id: string, options?: { graceMs?: number }): Promise<void>;
   /** @throws `process-ended` */
   signal(id: string, name: string): Promise<void>;
-  /** `end` closes its input afterwards. @throws `process-input-closed` */
+  /** Settles when the process has room for all of it. `end` closes its input afterwards. @throws `process-input-closed` */
   write(id: string, bytes: string | Uint8Array, options?: { end?: boolean }): Promise<void>;
   attach(id: string, options: AttachOptions): Promise<Attachment>;
   /** Drops an ended one with its output. @throws `busy` while it runs */

@@ -18,6 +18,7 @@ import {
 import type { ExitStatus } from "./driver.ts";
 import type { LogChunk, LogOptions, ProcessEvent, Processes, ProcessInfo, ProcessOptions, WatchOptions } from "./process.ts";
 import {
+  bytesOf,
   checkAttachOptions,
   checkGrace,
   checkId,
@@ -101,7 +102,7 @@ export function createProcesses(machinery: CallMachinery): Processes {
       }
     },
     async write(id, bytes, { end = false } = {}) {
-      await writeProcess(daemon().link, checkId(id), { bytes: typeof bytes === "string" ? Buffer.from(bytes) : bytes, end });
+      await writeProcess(daemon().link, checkId(id), { bytes: bytesOf(bytes), end });
     },
     async attach(id, options) {
       const { link } = daemon();

@@ -1,4 +1,5 @@
 /** @module The files of a sandbox, for users: through the daemon in it, or else through small programs. */
+import { throwIfAborted } from "../base/abort.ts";
 import { HoldfastError } from "../base/errors.ts";
 import type { DaemonAccess } from "./daemon/daemon.ts";
 import {
@@ -48,6 +49,7 @@ export function createSandboxFiles(connection: Connection): Files {
     async putTree(hostDirectory, path, options = {}) {
       const link = linkFor(daemon);
       checkPath(path);
+      throwIfAborted(options.signal, `cannot copy to ${path}: it was cancelled`);
       const { stream, result } = await packTree(hostDirectory, checkFileOptions(options));
       using _guard = guardInput(stream);
       try {

@@ -18,16 +18,15 @@ const MUST_BE_FILE = `[ -e "$1" ] || { echo "it is not there" >&2; exit ${ABSENT
 [ -f "$1" ] || { echo "it is not a regular file" >&2; exit 1; }`;
 const READ = `${MUST_BE_FILE}; exec head -c "$2" -- "$1"`;
 const STREAM = `${MUST_BE_FILE}; exec cat -- "$1"`;
-/** Written aside; a signal, which is what ends it when its source fails, leaves nothing. */
+const BESIDE = 't=$(dirname -- "$1")/.holdfast-$2';
+/** Only aside: a source that fails looks like one that ends, so what came is put into place by a program of its own. */
 const WRITE = `if [ -d "$1" ]; then echo "it is a directory" >&2; exit 1; fi
 d=$(dirname -- "$1")
 if [ "$3" = true ]; then (umask 077 && mkdir -p -- "$d") || exit 1; fi
 [ -d "$d" ] || { echo "its directory is not there" >&2; exit ${ABSENT}; }
-t=$d/.holdfast-$4
-trap 'rm -f -- "$t"' EXIT
-trap 'exit 1' HUP INT TERM
-umask 077
-cat >"$t" && chmod "$2" "$t" && mv -f -- "$t" "$1"`;
+${BESIDE}; umask 077; exec cat >"$t"`;
+const COMMIT = `${BESIDE}; chmod "$3" "$t" && exec mv -f -- "$t" "$1"`;
+const DISCARD = `${BESIDE}; exec rm -f -- "$t"`;
 /** One record per entry: mode in hexadecimal, size, time, name; then where it points to. */
 const SHOW = `show() { printf '%s/%s\\0%s\\0' "$(stat $follow -c %f/%s/%Y -- "$1")" "\${1##*/}" "$(if [ -L "$1" ] && [ -z "$follow" ]; then readlink -- "$1"; fi)"; }`;
 const LIST = `follow=; ${SHOW}
@@ -47,7 +46,11 @@ const MKDIR = `if [ "$3" = true ]; then if [ -d "$1" ]; then exit 0; fi; exec mk
 if [ -e "$1" ] || [ -L "$1" ]; then echo "it is there already" >&2; exit ${PRESENT}; fi
 exec mkdir -m "$2" -- "$1"`;
 
-const KINDS: Readonly<Record<number, FileInfo["kind"]>> = { 16807: "file", 9604: "directory", 21609: "link" };
+const KINDS = new Map<number, FileInfo["kind"]>([
+  [0o100000, "file"],
+  [0o040000, "directory"],
+  [0o120000, "link"],
+]);
 
 interface Program {
   readonly what: string;
@@ -104,31 +107,48 @@ export function createShellFiles(connection: Pick<Connection, "spawn">): FileTra
     async readStream(path, options) {
       const stream = new PassThrough();
       const begun = Promise.withResolvers<void>();
+      let goOn = () => {};
+      stream.on("drain", () => goOn()).on("close", () => goOn());
       const onOutput = (chunk: Uint8Array): void | Promise<void> => {
         begun.resolve();
         if (stream.destroyed || stream.write(Buffer.from(chunk))) return;
-        return new Promise((resolve) => stream.once("drain", resolve).once("close", resolve));
+        return new Promise((resolve) => {
+          goOn = resolve;
+        });
+      };
+      const fail = (error: Error) => {
+        begun.reject(error);
+        stream.destroy(error);
       };
       const onStart = (process: SandboxProcess) => void stream.once("close", () => void process.kill({ graceMs: 0 }));
-      run({ what: "read", script: STREAM, path, onOutput, onStart }, options).then(
-        () => {
-          begun.resolve();
-          stream.end();
-        },
-        (error: Error) => {
-          begun.reject(error);
-          stream.destroy(error);
-        },
-      );
+      // At once: the program cannot end while it waits for a reader who has given up.
+      const { signal } = options;
+      const giveUp = () => fail(new HoldfastError("aborted", `cannot read ${path}: it was cancelled`, { cause: signal?.reason }));
+      signal?.addEventListener("abort", giveUp, { once: true });
       // Nobody has it yet; from the moment it is handed over, its errors are the holder's.
       const nothing = () => {};
       stream.on("error", nothing);
+      run({ what: "read", script: STREAM, path, onOutput, onStart }, options)
+        .then(() => {
+          begun.resolve();
+          stream.end();
+        }, fail)
+        .finally(() => signal?.removeEventListener("abort", giveUp));
       await begun.promise;
       stream.off("error", nothing);
       return stream;
     },
-    write: (path, { content, mode, parents, ...options }) =>
-      run({ what: "write", script: WRITE, path, args: [mode.toString(8), parents, randomId(12)], content }, options),
+    async write(path, { content, mode, parents, ...options }) {
+      const id = randomId(12);
+      try {
+        await run({ what: "write", script: WRITE, path, args: [id, parents], content }, options);
+        await run({ what: "write", script: COMMIT, path, args: [id, mode.toString(8)] }, options);
+      } catch (error) {
+        // Best effort: what made the writing fail may make this fail too, and is what has to be told.
+        await Promise.allSettled([run({ what: "clean up beside", script: DISCARD, path, args: [id] })]);
+        throw error;
+      }
+    },
     async list(path) {
       return parseEntries(await collect({ what: "list", script: LIST, path }));
     },
@@ -168,7 +188,7 @@ function parseEntries(output: Buffer): FileInfo[] {
   for (let index = 0; index + 1 < fields.length; index += 2) {
     const [mode = "", size = "", seconds = "", ...name] = (fields[index] ?? "").split("/");
     const bits = Number.parseInt(mode, 16);
-    const kind = KINDS[bits & 0o170000] ?? "other";
+    const kind = KINDS.get(bits & 0o170000) ?? "other";
     // An entry that went away between the listing and the look has no mode.
     if (!Number.isInteger(bits)) continue;
     const target = kind === "link" ? (fields[index + 1] ?? "") : null;

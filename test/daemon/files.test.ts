@@ -107,6 +107,8 @@ describeIf("cc", "files of holdfastd", () => {
     await expect(readBytes(client, base)).rejects.toMatchObject({ errno: ERRNO.EISDIR });
     await expect(statFile(client, join(base, "none"))).rejects.toMatchObject({ errno: ERRNO.ENOENT });
     await expect(listFiles(client, join(base, "file"))).rejects.toMatchObject({ errno: ERRNO.ENOTDIR });
+    await symlink(base, join(base, "here"));
+    await expect(listFiles(client, join(base, "here"))).rejects.toMatchObject({ errno: ERRNO.ENOTDIR });
   });
 
   test("directories are made, with parents only when that is asked for", async () => {

@@ -78,7 +78,7 @@ testIf("mount", "a full disk under HOLDFAST_HOME stops exec with 125 and a messa
     const before = await readFile(join(cli.home, "config.yaml"), "utf8");
     await fill(join(cli.home, "filler"));
 
-    const exec = await cli.run(["exec", "--", "echo ran; export A=2"]);
+    const exec = await cli.run(["-c", "terminal.daemon=off", "exec", "--", "echo ran; export A=2"]);
     expect(exec).toMatchObject({ status: 125, stdout: "" });
     expect(exec.stderr).toMatch(/^error: .*no space.*\nhint: .+\n$/im);
     const another = await cli.run(["exec", "-t", "another", "--", "echo ran"]);
@@ -93,6 +93,8 @@ testIf("mount", "a full disk under HOLDFAST_HOME stops exec with 125 and a messa
     await writeFile(join(cli.home, "filler"), "");
     expect((await cli.run(["exec", "--", "echo [$A]"])).stdout).toBe("[1]\n");
     expect((await cli.json<{ task: string }[]>(["sandbox", "ls"])).map(({ task }) => task)).toEqual(["default"]);
+    // A daemon would keep the disk busy.
+    await cli.run(["sandbox", "rm", "default", "--force"]);
   } finally {
     spawnSync("umount", ["-l", cli.home]);
   }

@@ -1,5 +1,4 @@
-import { execFileSync } from "node:child_process";
-import { existsSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
@@ -8,8 +7,13 @@ import { createTestCli, type TestCli } from "../helpers/cli.ts";
 import { describeIf, testIf } from "../helpers/requirements.ts";
 import { openTmux, type TmuxWindow } from "../helpers/tmux.ts";
 
+// A person's pace on a machine that is busy with other tests.
+vi.setConfig({ testTimeout: 120_000 });
+
 const WAIT = { timeout: 20_000, interval: 50 };
-const PROMPT = "inside> ";
+/** What raw mode would have turned off. */
+const ASK_MODES = String.raw`stty -a | tr ' ' '\n' | grep -xE 'echo|opost'`;
+const PROMPT = "inside>";
 
 let cli: TestCli;
 let window: TmuxWindow;
@@ -17,7 +21,7 @@ let window: TmuxWindow;
 const processes = () => cli.json<ProcessInfo[]>(["process", "ls"]);
 const idle = () => vi.waitUntil(async () => (await processes()).length === 0, WAIT);
 
-describeIf("tmux", "on a real terminal", () => {
+describeIf(["cc", "tmux"], "on a real terminal", () => {
   beforeEach(async () => {
     cli = await createTestCli();
     const profile = String.raw`PS1='\[\e[32m\]inside\[\e[0m\]> '`;
@@ -82,14 +86,15 @@ describeIf("tmux", "on a real terminal", () => {
     });
 
     test("leaves when other keys are chosen, and Ctrl-P works as usual", async () => {
-      await logIn("--detach-keys ctrl-],q");
+      await logIn("-t 'two words' --detach-keys ctrl-],q");
       await window.type("echo once $((1+1))", "Enter");
       await window.until("once 2");
       await window.type("clear", "Enter");
       await window.type("", "C-p", "C-p", "Enter");
       await window.until("once 2");
       await window.type("", "C-]", "q");
-      await window.until("the shell runs on");
+      await window.until("come back with: holdfast process attach -t 'two words' p_");
+      await cli.run(["sandbox", "rm", "two words", "--force"]);
     });
 
     test("ends when its terminal goes away", async () => {
@@ -103,34 +108,31 @@ describeIf("tmux", "on a real terminal", () => {
 
     test("ends with TERM, and the terminal is as before", async () => {
       await logIn();
-      const [pid] = execFileSync("pgrep", ["-f", `main.ts shell.*`])
-        .toString()
-        .split("\n")
-        .filter((found) => ownedBy(cli, found));
+      const [pid] = readdirSync("/proc").filter((found) => isShellOf(cli, found));
       process.kill(Number(pid), "SIGTERM");
       await window.until("status 143");
       await idle();
-      await window.type("stty -a | grep -o ' echo ' && stty -a | grep -o ' opost'", "Enter");
-      await window.until(/echo\s+opost/);
+      await window.type(ASK_MODES, "Enter");
+      await window.until(/^opost\necho$/m);
     });
 
-    test("shows top", async () => {
+    testIf("top", "shows top", async () => {
       await logIn();
       await window.type("top -d 1", "Enter");
       await window.until(/PID +USER[\s\S]*\btop\b/);
       await window.type("q");
-      await window.until(/inside> $/m);
+      await window.until(/inside>$/m);
     });
   });
 
   testIf("vim", "S37 vim draws and writes, in a shell, in exec --tty and after coming back to it", async () => {
     await logIn();
     await window.type("vim -u NONE note", "Enter");
-    await window.until(/"note".*\[New\]/);
+    await window.until(/"note" \[New/);
     await window.type("ione\ntwo", "Escape");
     await window.until(/^one\ntwo\n~\n/);
     await window.type(":wq", "Enter");
-    await window.until(/inside> $/m);
+    await window.until(/inside>$/m);
     expect(await readFile(join(cli.directory, "note"), "utf8")).toBe("one\ntwo\n");
     await window.type("exit", "Enter");
     await window.until("status 0");
@@ -154,6 +156,13 @@ describeIf("tmux", "on a real terminal", () => {
       await window.type("holdfast exec --tty -- 'test -t 0 && tput cols; export KEPT=1; exit 5'; echo left $?", "Enter");
       await window.until(/^80\nleft 5$/m);
       expect((await cli.run(["exec", "--", "echo [$KEPT]"])).stdout).toBe("[1]\n");
+      await window.type(ASK_MODES, "Enter");
+      await window.until(/^opost\necho$/m);
+    });
+
+    test("is ended by a timeout that was asked for, which is told on an orderly terminal", async () => {
+      await window.type("clear; holdfast exec --tty --timeout 0.5 -- 'printf unfinished; sleep 600'; echo left $?", "Enter");
+      await window.until(/^(unfinished)?note: the command was ended after .* \(timeout\)\nleft 124$/m);
     });
 
     test("gives keys, sizes and Ctrl-C to the command", async () => {
@@ -169,6 +178,11 @@ describeIf("tmux", "on a real terminal", () => {
     });
   });
 
+  test("S37 output is shown as it is: a line feed alone does not return to the first column", async () => {
+    await window.type(String.raw`clear; holdfast exec --tty -- "stty -opost; printf 'ab\ncd\r\n'; stty opost"`, "Enter");
+    await window.until(/^ab\n {2}cd\n/m);
+  });
+
   test("a question of holdfast itself is answered as before", async () => {
     await cli.run(["process", "start", "--", "sleep 600"]);
     await window.type("holdfast sandbox rm default", "Enter");
@@ -182,6 +196,9 @@ describe("without a terminal", () => {
   test.each([
     [["shell"], "holdfast shell needs a terminal"],
     [["exec", "--tty", "--", "true"], "--tty needs a terminal"],
+    [["exec", "--tty", "--stdin", "--", "true"], "--tty and --stdin cannot be given together"],
+    [["exec", "--tty", "--merge", "--", "true"], "--tty and --merge cannot be given together"],
+    [["shell", "--detach-keys", "ctrl-ö"], '--detach-keys "ctrl-ö" names a key that does not exist'],
   ])("%j says so and makes nothing", async (args, message) => {
     await using other = await createTestCli();
     const { status, stdout, stderr } = await other.runProcess(args);
@@ -192,11 +209,12 @@ describe("without a terminal", () => {
 });
 
 /** Other tests may run the same program at the same time. */
-function ownedBy({ home }: TestCli, pid: string): boolean {
-  return (
-    pid !== "" &&
-    execFileSync("cat", [`/proc/${pid}/environ`])
-      .toString()
-      .includes(`HOLDFAST_HOME=${home}\0`)
-  );
+function isShellOf({ home }: TestCli, pid: string): boolean {
+  try {
+    const [words = "", variables = ""] = ["cmdline", "environ"].map((name) => readFileSync(`/proc/${pid}/${name}`, "utf8"));
+    return words.includes("main.ts\0shell\0") && variables.includes(`HOLDFAST_HOME=${home}\0`);
+  } catch {
+    // ENOENT: not a process, or one that has just ended.
+    return false;
+  }
 }

@@ -19,12 +19,14 @@ export interface Requirement {
 /** Each returns why the part is missing, or null. The programs are installed by ./check when it runs as root. */
 const PROBES = {
   cc: () => program("cc"),
+  clang: () => program("clang"),
   docker: () => program("docker") ?? succeeds("docker", ["version"], "no container engine answers"),
   fish: () => program("fish"),
   /** The right to mount a small tmpfs, for tests of a full disk. */
   mount: () => probeMount(),
   script: () => program("script"),
   tmux: () => program("tmux"),
+  top: () => program("top"),
   vim: () => program("vim"),
   zsh: () => program("zsh"),
 } satisfies Record<string, () => string | null>;

@@ -12,24 +12,25 @@ let opened = 0;
 export interface TmuxWindow extends AsyncDisposable {
   /** Types text, then perhaps keys by their tmux names: `Enter`, `C-c`. */
   type(text: string, ...keys: string[]): Promise<void>;
-  /** Waits until the window shows it, and returns all that is shown. `colours`: with the sequences that make them. */
+  /** Waits until the window shows it, and returns all that is shown, without blanks at the ends of lines. `colours`: with the sequences that make them. */
   until(shown: string | RegExp, options?: { colours?: boolean }): Promise<string>;
   resize(columns: number, rows: number): Promise<void>;
   /** Takes the window away, as when its user closes it. */
   close(): Promise<void>;
 }
 
-/** A shell with the prompt `host$ `, in which `holdfast` is the program under test. */
+/** A shell with the prompt `host$`, in which `holdfast` is the program under test. */
 export async function openTmux(cli: TestCli, { columns = 80, rows = 24 } = {}): Promise<TmuxWindow> {
   const socket = `holdfast-test-${process.pid}-${opened++}`;
   const bin = join(cli.directory, "..", "bin");
   await mkdir(bin, { recursive: true });
   await writeFile(join(bin, "holdfast"), `#!/bin/sh\nexec '${process.execPath}' '${PROGRAM}' "$@"\n`);
   await chmod(join(bin, "holdfast"), 0o755);
-  const env = { ...cli.env, PATH: `${bin}:${cli.env.PATH}`, PS1: "host$ ", COLORTERM: "truecolor" };
+  await writeFile(join(bin, "rc"), "PS1='host$ '\n");
+  const env = { ...cli.env, PATH: `${bin}:${cli.env.PATH}`, COLORTERM: "truecolor" };
   const tmux = async (...args: string[]) =>
     (await run("tmux", ["-L", socket, "-f", "/dev/null", ...args], { cwd: cli.directory, env })).stdout;
-  const shell = "bash --noprofile --norc -i";
+  const shell = `bash --rcfile '${join(bin, "rc")}' -i`;
   await tmux("new-session", "-d", "-x", String(columns), "-y", String(rows), shell, ";", "set-option", "-g", "status", "off");
 
   const window: TmuxWindow = {
@@ -59,6 +60,6 @@ export async function openTmux(cli: TestCli, { columns = 80, rows = 24 } = {}): 
       await tmux("kill-server").catch(() => {});
     },
   };
-  await window.until("host$ ");
+  await window.until("host$");
   return window;
 }

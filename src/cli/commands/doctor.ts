@@ -1,6 +1,8 @@
 /** @module holdfast doctor: does it work here, and if not, why not. */
 import { doctor } from "../../app/operations/doctor.ts";
+import type { DoctorReport } from "../../app/results.ts";
 import { addJsonFlag } from "../flags.ts";
+import type { Terminal } from "../render.ts";
 import { addHelpNotes, type RegisterVerb } from "../verb.ts";
 
 export const register: RegisterVerb = (command, { runner }) => {
@@ -8,15 +10,7 @@ export const register: RegisterVerb = (command, { runner }) => {
     runner.run(command, async ({ app, terminal, flags }) => {
       const report = await doctor.run(app, {});
       if (flags.json) terminal.json(report);
-      else {
-        const rows = report.backends.map(({ name, configured, status, detail }) => [configured ? "*" : "", name, status, detail]);
-        terminal.table(["", "BACKEND", "STATUS", "DETAIL"], rows);
-        const { status, detail, fix: daemonFix } = report.daemon;
-        terminal.fact("holdfastd", status === "used" ? detail : `${status}: ${detail}`);
-        if (daemonFix !== null) terminal.fact("fix for holdfastd", daemonFix);
-        if (report.home.problem !== null) terminal.fact("home", `not usable: ${report.home.problem}`);
-        for (const { name, fix } of report.backends) if (fix !== null) terminal.fact(`fix for ${name}`, fix);
-      }
+      else print(report, terminal);
       return report.healthy ? 0 : 1;
     }),
   );
@@ -29,3 +23,12 @@ export const register: RegisterVerb = (command, { runner }) => {
     ],
   });
 };
+
+function print({ backends, daemon, home }: DoctorReport, terminal: Terminal): void {
+  const rows = backends.map(({ name, configured, status, detail }) => [configured ? "*" : "", name, status, detail]);
+  terminal.table(["", "BACKEND", "STATUS", "DETAIL"], rows);
+  terminal.fact("holdfastd", daemon.status === "used" ? daemon.detail : `${daemon.status}: ${daemon.detail}`);
+  if (home.problem !== null) terminal.fact("home", `not usable: ${home.problem}`);
+  for (const { name, fix } of [...backends, { name: "holdfastd", fix: daemon.fix }])
+    if (fix !== null) terminal.fact(`fix for ${name}`, fix);
+}

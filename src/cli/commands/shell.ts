@@ -62,7 +62,7 @@ async function shell({ app, terminal, flags }: VerbInvocation): Promise<number> 
       const attach = (choice: AttachOptions) => processes.attach(id, choice);
       const end = await attachTerminal(terminal, { screen, detachKeys, clock: app.clock, greeting: FIRST_KEY, attach });
       if (end.kind === "detached") {
-        terminal.note(`the shell runs on; come back with: holdfast process attach ${task === DEFAULT_TASK ? "" : `-t ${task} `}${id}`);
+        terminal.note(`the shell runs on; come back with: ${wayBack(id, { task, profile: flags.profile })}`);
         return 0;
       }
       await remove(processes, id);
@@ -73,6 +73,12 @@ async function shell({ app, terminal, flags }: VerbInvocation): Promise<number> 
       throw error;
     }
   });
+}
+
+function wayBack(id: string, { task, profile }: { task: string; profile: string | undefined }): string {
+  const word = (text: string) => (/^[\w.@-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`);
+  const place = [...(profile === undefined ? [] : ["-p", word(profile)]), ...(task === DEFAULT_TASK ? [] : ["-t", word(task)])];
+  return ["holdfast", "process", "attach", ...place, id].join(" ");
 }
 
 /** A shell that nobody looks at any more is of no use to anybody; one that has ended only takes up a place in the list. */

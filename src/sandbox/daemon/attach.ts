@@ -27,7 +27,8 @@ export async function attachProcess(link: DaemonLink, id: string, { size, onOutp
     }
   };
   const output = createOutputQueue(
-    (chunk) => take(() => onOutput(chunk)),
+    // A copy: the memory of a chunk is used again once it was taken.
+    (chunk) => take(() => onOutput(new Uint8Array(chunk))),
     (bytes) => channel.send(FROM_CLIENT.credit, createWriter().u32(bytes).done()),
   );
   const payload = createWriter()
@@ -46,7 +47,7 @@ export async function attachProcess(link: DaemonLink, id: string, { size, onOutp
           opened.resolve(input);
           return false;
         case FROM_DAEMON.output:
-          output.add(frame.payload);
+          output.add(frame);
           return false;
         case FROM_DAEMON.inputCredit:
           input?.grant(createReader(frame.payload).u32());

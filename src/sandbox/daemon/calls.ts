@@ -120,13 +120,14 @@ export function startCall(link: DaemonLink, command: DaemonCommand): Promise<Dae
     );
   };
   const channel: Channel = link.open(FROM_CLIENT.start, encodeStart(command), {
-    onFrame({ type, payload }: Frame) {
+    onFrame(frame: Frame) {
+      const { type, payload } = frame;
       switch (type) {
         case FROM_DAEMON.started:
           onStarted(payload);
           return false;
         case FROM_DAEMON.output:
-          output.add(payload);
+          output.add(frame);
           return false;
         case FROM_DAEMON.inputCredit:
           input?.grant(createReader(payload).u32());

@@ -1,11 +1,12 @@
 /** @module Output of a request that its taker pulls: the daemon is granted what was taken, and sends no more than that. */
+import { throwIfAborted } from "../../base/abort.ts";
 import type { ExitStatus } from "../driver.ts";
 import { readEnd } from "./calls.ts";
 import type { DaemonLink } from "./link.ts";
 import { openRequest, type RequestOptions, readOpened, unexpected } from "./requests.ts";
 import { OUTPUT_WINDOW } from "./streams.ts";
 import { FROM_CLIENT, FROM_DAEMON } from "./types.ts";
-import { createWriter, protocolError } from "./wire.ts";
+import { createWriter, type Frame, freeFrame, protocolError } from "./wire.ts";
 
 export interface OutputChunk {
   readonly bytes: Buffer;
@@ -36,8 +37,10 @@ export function pullOutput(link: DaemonLink, type: number, payload: Uint8Array, 
   let over: { readonly error?: unknown } | undefined;
   let wake: (() => void) | undefined;
 
-  const add = (payload: Buffer) => {
-    const bytes = payload.subarray(1);
+  const add = (frame: Frame) => {
+    // A copy: whoever takes a few bytes may keep them for long, and must not keep the memory of many frames with them.
+    const bytes = Buffer.from(frame.payload.subarray(1));
+    freeFrame(frame);
     if (bytes.length === 0) return;
     underWay += bytes.length;
     if (underWay > OUTPUT_WINDOW) throw protocolError("more output than it was allowed");
@@ -64,7 +67,7 @@ export function pullOutput(link: DaemonLink, type: number, payload: Uint8Array, 
           open(position);
           return false;
         case FROM_DAEMON.output:
-          add(frame.payload);
+          add(frame);
           return false;
         case FROM_DAEMON.ended:
           status = readEnd(frame.payload);
@@ -85,8 +88,6 @@ export function pullOutput(link: DaemonLink, type: number, payload: Uint8Array, 
       return status;
     },
     (error: unknown) => {
-      // Whoever gave up wants nothing more.
-      if (options.signal?.aborted) waiting.length = 0;
       finish(error);
       throw error;
     },
@@ -97,7 +98,9 @@ export function pullOutput(link: DaemonLink, type: number, payload: Uint8Array, 
     ended,
     async next() {
       for (;;) {
-        const chunk = options.signal?.aborted ? undefined : waiting.shift();
+        // Whoever has given up must not take the beginning for the whole.
+        if (waiting.length > 0) throwIfAborted(options.signal, `cannot ${options.what}: it was cancelled`);
+        const chunk = waiting.shift();
         if (chunk) return take(chunk);
         if (over) {
           if (over.error !== undefined) throw over.error;

@@ -115,8 +115,8 @@ export function openRequest(link: DaemonLink, type: number, payload: Uint8Array,
 }
 
 /** A request that is answered by DONE, after any number of other frames. */
-export function request(link: DaemonLink, type: number, payload: Uint8Array, options: RequestOptions): Promise<void> {
-  return openRequest(link, type, payload, options).done;
+export async function request(link: DaemonLink, type: number, payload: Uint8Array, options: RequestOptions): Promise<void> {
+  await openRequest(link, type, payload, options).done;
 }
 
 export function unexpected({ type }: Frame): never {

@@ -3,7 +3,7 @@ import { Writable } from "node:stream";
 import type { OutputStream } from "../driver.ts";
 import type { Channel } from "./link.ts";
 import { FROM_CLIENT } from "./types.ts";
-import { protocolError } from "./wire.ts";
+import { type Frame, freeFrame, protocolError } from "./wire.ts";
 
 /** What may be under way from the daemon to us: enough to keep a pipe full, little enough to keep in memory. */
 export const OUTPUT_WINDOW = 512 * 1024;
@@ -13,8 +13,8 @@ const STREAMS: Readonly<Record<number, OutputStream>> = { 1: "stdout", 2: "stder
 type TakeOutput = (chunk: Uint8Array, stream: OutputStream) => void | Promise<void>;
 
 export interface OutputQueue {
-  /** The payload of an OUTPUT frame. */
-  add(payload: Buffer): void;
+  /** An OUTPUT frame, which is freed once it was taken. */
+  add(frame: Frame): void;
   /** Settles when everything was taken. @throws what the taker threw */
   drained(): Promise<void>;
   /** Drops whatever is not taken yet, and all that still comes. */
@@ -24,7 +24,7 @@ export interface OutputQueue {
 /** Hands chunks to the caller one after the other per stream, and grants the daemon what has been taken. */
 export function createOutputQueue(onOutput: TakeOutput, grant: (bytes: number) => void): OutputQueue {
   const queues: Record<OutputStream, Promise<void> | undefined> = { stdout: undefined, stderr: undefined };
-  const abandoned = Promise.withResolvers<void>();
+  const giveUp = new Set<() => void>();
   let dropping = false;
   let failure: { readonly error: unknown } | undefined;
   let taken = 0;
@@ -51,7 +51,8 @@ export function createOutputQueue(onOutput: TakeOutput, grant: (bytes: number) =
     }
   };
   return {
-    add(payload) {
+    add(frame) {
+      const { payload } = frame;
       const stream = STREAMS[payload[0] ?? 0];
       if (stream === undefined) throw protocolError("output of an unknown stream");
       const chunk = payload.subarray(1);
@@ -59,8 +60,18 @@ export function createOutputQueue(onOutput: TakeOutput, grant: (bytes: number) =
       if (underWay > OUTPUT_WINDOW) throw protocolError("more output than it was allowed");
       const before = queues[stream];
       const pending = before === undefined ? deliver(chunk, stream) : before.then(() => deliver(chunk, stream));
-      if (pending === undefined) return take(chunk.length);
-      const done: Promise<void> = Promise.race([pending, abandoned.promise]).then(() => {
+      if (pending === undefined) {
+        freeFrame(frame);
+        return take(chunk.length);
+      }
+      const { promise, resolve } = Promise.withResolvers<void>();
+      giveUp.add(resolve);
+      void pending.then(() => {
+        giveUp.delete(resolve);
+        freeFrame(frame);
+        resolve();
+      });
+      const done: Promise<void> = promise.then(() => {
         take(chunk.length);
         if (queues[stream] === done) queues[stream] = undefined;
       });
@@ -72,7 +83,7 @@ export function createOutputQueue(onOutput: TakeOutput, grant: (bytes: number) =
     },
     abandon() {
       dropping = true;
-      abandoned.resolve();
+      for (const resolve of giveUp) resolve();
     },
   };
 }

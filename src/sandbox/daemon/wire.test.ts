@@ -10,8 +10,52 @@ interface Vectors {
   readonly daemonNonce: string;
   readonly daemonProof: string;
   readonly clientProof: string;
-  readonly frames: readonly { readonly name: string; readonly type: number; readonly channel: number; readonly hex: string }[];
+  readonly frames: readonly Vector[];
 }
+
+interface Vector {
+  readonly name: string;
+  readonly type: number;
+  readonly channel: number;
+  readonly hex: string;
+  /** Numbers of 64 bits are texts. */
+  readonly fields: Readonly<Record<string, unknown>>;
+}
+
+/** The fields of some frames, in their order. */
+const FIELDS: Readonly<Record<string, readonly (readonly [name: string, kind: "u8" | "u16" | "u32" | "u64" | "str" | "list"])[]>> = {
+  START: [
+    ["kind", "u8"],
+    ["flags", "u8"],
+    ["timeout", "u32"],
+    ["grace", "u32"],
+    ["credit", "u32"],
+    ["rows", "u16"],
+    ["cols", "u16"],
+    ["cap", "u64"],
+    ["cwd", "str"],
+    ["state", "str"],
+    ["processName", "str"],
+    ["shown", "str"],
+    ["argv", "list"],
+    ["env", "list"],
+  ],
+  PROCESS: [
+    ["id", "str"],
+    ["processName", "str"],
+    ["pid", "u32"],
+    ["state", "u8"],
+    ["code", "u8"],
+    ["signal", "u8"],
+    ["cause", "u8"],
+    ["pty", "u8"],
+    ["input", "u8"],
+    ["started", "u64"],
+    ["ended", "u64"],
+    ["bytes", "u64"],
+    ["command", "str"],
+  ],
+};
 
 const vectors: Vectors = JSON.parse(readFileSync(new URL("../../../holdfastd/test/vectors.json", import.meta.url), "utf8"));
 
@@ -22,6 +66,15 @@ describe("the frames that both sides agree on", () => {
     expect(others).toEqual([]);
     expect({ type: frame?.type, channel: frame?.channel }).toEqual({ type, channel });
     expect(encodeFrame(type, channel, frame?.payload).toString("hex")).toBe(hex);
+  });
+
+  test.for(vectors.frames.filter(({ name }) => name in FIELDS))("the fields of $name on channel $channel", ({ name, hex, fields }) => {
+    const reader = createReader(Buffer.from(hex, "hex").subarray(9));
+    const read = Object.fromEntries(
+      (FIELDS[name] ?? []).map(([field, kind]) => [field, kind === "u64" ? `${reader.u64()}` : reader[kind]()]),
+    );
+    reader.end();
+    expect(read).toEqual(fields);
   });
 
   test("the proofs of the handshake", () => {

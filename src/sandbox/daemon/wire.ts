@@ -5,12 +5,16 @@ export const PROTOCOL_VERSION = 1;
 export const LONGEST_FRAME = 262_144;
 const HEADER_BYTES = 9;
 const SHORTEST_FRAME = 5;
+/** Several times the longest frame. */
+const SLAB_BYTES = 1024 * 1024;
 export const LONGEST_PAYLOAD = LONGEST_FRAME - SHORTEST_FRAME;
 
 export interface Frame {
   readonly type: number;
   readonly channel: number;
   readonly payload: Buffer;
+  /** The memory that the payload is in, where that can be used again. */
+  readonly slab?: Slab;
 }
 
 export function encodeFrame(type: number, channel: number, payload: Uint8Array = new Uint8Array()): Buffer {
@@ -29,35 +33,79 @@ export function encodeFrame(type: number, channel: number, payload: Uint8Array =
 }
 
 export interface FrameParser {
-  /** The frames that are complete now. @throws `protocol` for a length that no honest daemon sends. */
+  /** Where the next bytes may be put; never empty. */
+  space(): Uint8Array;
+  /** That many bytes were put there: the frames that are complete now. @throws `protocol` for a length that no honest daemon sends. */
+  received(bytes: number): Frame[];
+  /** The same for bytes that are somewhere else. */
   push(chunk: Uint8Array): Frame[];
 }
 
-/** Never holds more than one frame that is not complete. */
+/**
+ * Bytes are read into large slabs, and frames are pieces of these: nothing is copied but what is incomplete at the end of a slab. A slab whose
+ * frames have all been freed is used again; one that still has readers is left to them.
+ */
 export function createFrameParser(): FrameParser {
-  let pending: Uint8Array[] = [];
-  let pendingBytes = 0;
-  let wanted = 4;
+  let slab = createSlab();
+  let start = 0;
+  let end = 0;
 
+  const renew = () => {
+    const incomplete = slab.bytes.subarray(start, end);
+    const next = slab.readers === 0 ? slab : createSlab();
+    incomplete.copy(next.bytes);
+    slab = next;
+    start = 0;
+    end = incomplete.length;
+  };
+  const space = () => {
+    // A frame of any length fits behind this point.
+    if (slab.bytes.length - start < 4 + LONGEST_FRAME || end === slab.bytes.length) renew();
+    return slab.bytes.subarray(end);
+  };
+  const received = (bytes: number) => {
+    end += bytes;
+    const frames: Frame[] = [];
+    while (end - start >= 4) {
+      const stop = start + 4 + checkedLength(slab.bytes.readUInt32LE(start));
+      if (stop > end) break;
+      const payload = slab.bytes.subarray(start + HEADER_BYTES, stop);
+      slab.readers++;
+      frames.push({ type: slab.bytes.readUInt8(start + 4), channel: slab.bytes.readUInt32LE(start + 5), payload, slab });
+      start = stop;
+    }
+    return frames;
+  };
   return {
+    space,
+    received,
     push(chunk) {
-      pending.push(chunk);
-      pendingBytes += chunk.length;
-      if (pendingBytes < wanted) return [];
-      let rest = pending.length === 1 ? Buffer.from(chunk.buffer, chunk.byteOffset, chunk.length) : Buffer.concat(pending);
       const frames: Frame[] = [];
-      for (;;) {
-        wanted = rest.length < 4 ? 4 : 4 + checkedLength(rest.readUInt32LE(0));
-        if (rest.length < wanted) break;
-        frames.push({ type: rest.readUInt8(4), channel: rest.readUInt32LE(5), payload: rest.subarray(HEADER_BYTES, wanted) });
-        rest = rest.subarray(wanted);
+      for (let rest = chunk; rest.length > 0; ) {
+        const room = space();
+        const part = rest.subarray(0, room.length);
+        room.set(part);
+        frames.push(...received(part.length));
+        rest = rest.subarray(part.length);
       }
-      // Copied: what is left of a large chunk must not keep all of it alive.
-      pending = rest.length === 0 ? [] : [Uint8Array.from(rest)];
-      pendingBytes = rest.length;
       return frames;
     },
   };
+}
+
+/** The payload of the frame will not be looked at any more, so its memory may be used again. */
+export function freeFrame({ slab }: Frame): void {
+  if (slab) slab.readers--;
+}
+
+interface Slab {
+  readonly bytes: Buffer;
+  /** Frames in it that were not freed. */
+  readers: number;
+}
+
+function createSlab(): Slab {
+  return { bytes: Buffer.allocUnsafeSlow(SLAB_BYTES), readers: 0 };
 }
 
 function checkedLength(length: number): number {

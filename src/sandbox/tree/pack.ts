@@ -39,23 +39,38 @@ export async function packTree(root: string, options: TreeOptions): Promise<Pack
     throw treeError("read", root, error);
   });
   const pack = createPack();
-  const walk = { pack, count, signal: options.signal };
-  const walking = packDirectory(walk, directory, { path: "", depth: 0 })
-    .finally(() => directory[Symbol.asyncDispose]())
-    .then(
-      () => pack.finalize(),
-      (error: unknown) => void pack.destroy(error as Error),
-    );
-  // A stream of Node's own: the library's differs from it in how it fails and closes.
-  async function* chunks(): AsyncGenerator<Buffer> {
+  const chunks = pack[Symbol.asyncIterator]() as AsyncIterator<Buffer>;
+  let failure: Error | undefined;
+  let walking: Promise<void> | undefined;
+  // Told by the stream below.
+  pack.on("error", () => {});
+  const walk = async () => {
     try {
-      yield* pack as AsyncIterable<Buffer>;
-    } finally {
-      pack.destroy();
-      await walking;
+      await packDirectory({ pack, count, signal: options.signal }, directory, { path: "", depth: 0 });
+      pack.finalize();
+    } catch (error) {
+      failure = error as Error;
+      pack.destroy(failure);
     }
-  }
-  return { stream: Readable.from(chunks(), { objectMode: false, highWaterMark: CHUNK }), result: count.result };
+  };
+  // A stream of Node's own: the library's differs from it in how it fails and closes. Nothing is read before somebody asks for it.
+  const stream = new Readable({
+    highWaterMark: CHUNK,
+    read() {
+      walking ??= walk();
+      chunks.next().then(
+        ({ done, value }) => void (failure ? this.destroy(failure) : this.push(done ? null : value)),
+        (error: Error) => void this.destroy(failure ?? error),
+      );
+    },
+    destroy(error, done) {
+      pack.destroy();
+      Promise.resolve(walking)
+        .then(() => directory[Symbol.asyncDispose]())
+        .then(() => done(error), done);
+    },
+  });
+  return { stream, result: count.result };
 }
 
 async function packDirectory(walk: Walk, directory: HeldDirectory, { path, depth }: { path: string; depth: number }): Promise<void> {

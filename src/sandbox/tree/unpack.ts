@@ -4,7 +4,7 @@ import { lutimes, mkdir, open, symlink } from "node:fs/promises";
 import type { Readable } from "node:stream";
 import type { Extract, Header } from "tar-stream";
 import { throwIfAborted } from "../../base/abort.ts";
-import { type HoldfastError, systemCode, wrapError } from "../../base/errors.ts";
+import { wrapError } from "../../base/errors.ts";
 import type { TreeOptions, TreeResult } from "../files.ts";
 import { treeError } from "./directory.ts";
 import { createTreeCount, MAX_BYTES, MAX_ENTRIES, type TreeCount, tooLarge } from "./limits.ts";

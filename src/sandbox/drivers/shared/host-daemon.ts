@@ -3,13 +3,12 @@ import { execFile } from "node:child_process";
 import { randomBytes } from "node:crypto";
 import { once } from "node:events";
 import { lstat, open, readFile, writeFile } from "node:fs/promises";
-import { connect, type Socket } from "node:net";
 import { join } from "node:path";
 import { throwIfAborted } from "../../../base/abort.ts";
 import { type Clock, delay } from "../../../base/clock.ts";
 import { describeError, HoldfastError, systemCode, wrapError } from "../../../base/errors.ts";
 import { makeDirectory } from "../../../base/make-directory.ts";
-import { type DaemonLink, linkDaemon } from "../../daemon/link.ts";
+import { type DaemonLink, type DaemonStream, linkDaemon, openSocket } from "../../daemon/link.ts";
 import { FROM_CLIENT } from "../../daemon/types.ts";
 import { createWriter } from "../../daemon/wire.ts";
 
@@ -83,7 +82,7 @@ async function start({ program, runDir, sandboxId, hostEnv }: HostDaemonOptions)
 }
 
 /** `none`: nothing is there. `dead`: somebody was, and did not clean up. */
-async function connectSocket(runDir: string): Promise<Socket | "none" | "dead"> {
+async function connectSocket(runDir: string): Promise<DaemonStream | "none" | "dead"> {
   const path = join(runDir, SOCKET_FILE);
   const facts = await lstat(path).catch((error: unknown) => {
     if (systemCode(error) === "ENOENT") return null;
@@ -93,7 +92,7 @@ async function connectSocket(runDir: string): Promise<Socket | "none" | "dead"> 
   // A link would lead to somebody else's socket.
   if (!facts.isSocket()) throw failed(runDir, `${path} is not a socket`);
   await using directory = Buffer.byteLength(path) > LONGEST_SOCKET_PATH ? await open(runDir) : null;
-  const socket = connect(directory ? `/proc/self/fd/${directory.fd}/${SOCKET_FILE}` : path);
+  const socket = openSocket(directory ? `/proc/self/fd/${directory.fd}/${SOCKET_FILE}` : path);
   try {
     await once(socket, "connect");
     return socket;
@@ -104,7 +103,7 @@ async function connectSocket(runDir: string): Promise<Socket | "none" | "dead"> 
   }
 }
 
-async function proveLink(socket: Socket, { runDir, clock }: { runDir: string; clock: Clock }): Promise<DaemonLink> {
+async function proveLink(socket: DaemonStream, { runDir, clock }: { runDir: string; clock: Clock }): Promise<DaemonLink> {
   try {
     const secret = Buffer.from(await readFile(join(runDir, SECRET_FILE), "latin1"), "hex");
     return await linkDaemon(socket, { secret, label: `holdfast ${process.pid}`, clock });
