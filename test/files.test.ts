@@ -24,13 +24,14 @@ interface Bench {
 }
 
 function useSandbox(build: DaemonBuild | null): { readonly bench: Bench; fresh(): Promise<string> } {
+  let place: DaemonSandbox | undefined;
   let bench: Bench | undefined;
   beforeAll(async () => {
-    const place = await daemonSandbox({ build });
+    place = await daemonSandbox({ build });
     const { sandbox, connection } = await place.open();
     bench = { place, files: sandbox.files, connection };
   });
-  afterAll(() => bench?.place[Symbol.asyncDispose]());
+  afterAll(() => place?.[Symbol.asyncDispose]());
   const ready = () => {
     if (!bench) throw new Error("the sandbox is not there yet");
     return bench;

@@ -8,6 +8,7 @@ import type { Attachment, AttachOptions, TerminalSize } from "../sandbox/process
 import { attachTerminal } from "./attach-terminal.ts";
 import { parseDetachKeys } from "./detach-keys.ts";
 import { createTerminal } from "./render.ts";
+import { openScreen } from "./screen.ts";
 
 /** A terminal of streams, joined to the other end of a line into a process. */
 function join({ redraw = false } = {}) {
@@ -30,7 +31,7 @@ function join({ redraw = false } = {}) {
     ended,
   };
   const end$ = attachTerminal(terminal, {
-    screen: terminal.screen,
+    screen: openScreen(terminal),
     detachKeys: parseDetachKeys("ctrl-p,ctrl-q"),
     clock: createManualClock(),
     redraw,

@@ -3,7 +3,7 @@ import type { Readable, Writable } from "node:stream";
 import { HoldfastError, systemCode } from "../base/errors.ts";
 import type { LogRecord } from "../base/log.ts";
 import type { OutputStream } from "../sandbox/driver.ts";
-import { createScreen, type KeyInput, type Screen } from "./screen.ts";
+import type { KeyInput, ScreenOutput } from "./screen.ts";
 
 const RED = "\u001b[31m";
 const YELLOW = "\u001b[33m";
@@ -30,8 +30,8 @@ export interface Terminal {
   log(record: LogRecord): void;
   /** What is typed or piped into the program. */
   readonly input: Readable;
-  /** The terminal itself, for programs that draw on it; null unless both input and output are one. */
-  readonly screen: Screen | null;
+  /** Its two ends, for `openScreen`. */
+  readonly ends: { readonly input: KeyInput; readonly output: ScreenOutput };
   /** Somebody sits in front of it and can answer. */
   readonly interactive: boolean;
   /**
@@ -54,7 +54,7 @@ export interface Terminal {
 export interface TerminalOptions {
   /** Asked for only when it is needed: opening the process's own input takes time. */
   stdin: () => KeyInput;
-  stdout: Writable & { isTTY?: boolean; columns?: number; rows?: number };
+  stdout: ScreenOutput;
   stderr: Writable & { isTTY?: boolean };
   /** The value of NO_COLOR: any text but the empty one turns colours off. */
   noColor: string | undefined;
@@ -112,8 +112,8 @@ export function createTerminal({ stdin, stdout, stderr, noColor }: TerminalOptio
     get input() {
       return stdin();
     },
-    get screen() {
-      return createScreen({ input: stdin(), output: stdout });
+    get ends() {
+      return { input: stdin(), output: stdout };
     },
     get interactive() {
       return Boolean(stderr.isTTY && stdin().isTTY);

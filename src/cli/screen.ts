@@ -1,6 +1,7 @@
 /** @module The caller's terminal as a screen and a keyboard: its size, and keys as they are typed. */
 import type { Readable, Writable } from "node:stream";
 import type { TerminalSize } from "../sandbox/process.ts";
+import type { Terminal } from "./render.ts";
 
 /** Of terminals that do not tell. */
 export const USUAL_SIZE: TerminalSize = { rows: 24, columns: 80 };
@@ -15,13 +16,11 @@ export interface Screen {
 
 export type KeyInput = Readable & { isTTY?: boolean; fd?: number; setRawMode?: (raw: boolean) => unknown };
 
-export interface ScreenOptions {
-  input: KeyInput;
-  output: Writable & { isTTY?: boolean; columns?: number; rows?: number };
-}
+export type ScreenOutput = Writable & { isTTY?: boolean; columns?: number; rows?: number };
 
-/** Null unless both are a terminal. */
-export function createScreen({ input, output }: ScreenOptions): Screen | null {
+/** Null unless both input and output are a terminal. */
+export function openScreen({ ends }: Terminal): Screen | null {
+  const { input, output } = ends;
   if (!input.isTTY || !output.isTTY || !input.setRawMode) return null;
   // Of a terminal without a size, both are 0.
   const size = () => ({ rows: output.rows || USUAL_SIZE.rows, columns: output.columns || USUAL_SIZE.columns });

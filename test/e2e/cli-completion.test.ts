@@ -52,6 +52,8 @@ const LINES: [typed: string, words: string[]][] = [
   ["holdfast exec --cwd some", ["holdfast", "exec", "--cwd", "some directory/"]],
   ["holdfast exec --cwd=some", ["holdfast", "exec", "--cwd=some directory/"]],
   ["holdfast exec -- mkfif", ["holdfast", "exec", "--", "mkfifo"]],
+  ["holdfast cp completion.b", ["holdfast", "cp", "completion.bash"]],
+  ["holdfast cp build: some", ["holdfast", "cp", "build:", "some directory/"]],
   ["holdfast exec cat completion.b", ["holdfast", "exec", "cat", "completion.bash"]],
 ];
 

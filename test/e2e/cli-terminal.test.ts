@@ -93,7 +93,7 @@ describeIf(["cc", "tmux"], "on a real terminal", () => {
       await window.type("", "C-p", "C-p", "Enter");
       await window.until("once 2");
       await window.type("", "C-]", "q");
-      await window.until("come back with: holdfast process attach -t 'two words' p_");
+      await window.until(/come back with: holdfast process attach -t 'two words'\s+p_/);
       await cli.run(["sandbox", "rm", "two words", "--force"]);
     });
 

@@ -20,8 +20,8 @@ interface CopyFlags {
 
 export const register: RegisterVerb = (command, { runner }) => {
   addJsonFlag(command)
-    .argument("<from>", "PATH on the host, :PATH in the sandbox of task default, TASK:PATH in another, or - for what is piped in")
-    .argument("<to>", "the same; - is standard output")
+    .argument("<source>", "PATH on the host, :PATH in the sandbox of task default, TASK:PATH in another, or - for what is piped in")
+    .argument("<target>", "the same; - is standard output")
     .option("-s, --session <name>", "relative paths in a sandbox begin in the directory of this session", DEFAULT_SESSION)
     .option("--max-mb <number>", "copy no more than this (default: 4096 for a tree, no limit for a file)", numberFor("--max-mb"))
     .option(

@@ -6,6 +6,7 @@ import type { CallOptions, CallResult } from "../../sandbox/call.ts";
 import { addJsonFlag } from "../flags.ts";
 import { type Interrupt, onInterrupt } from "../interrupt.ts";
 import type { Terminal } from "../render.ts";
+import { openScreen } from "../screen.ts";
 import { commandOf, envOption, terminalVariables, variables } from "../values.ts";
 import { addHelpNotes, type RegisterVerb, type VerbInvocation } from "../verb.ts";
 
@@ -100,7 +101,7 @@ const NO_TIMEOUT_MS = 2_147_483_000;
 
 /** From the start of the command until disposed, the caller's terminal belongs to it. */
 function drawOn(terminal: Terminal, { stdin, merge, json }: ExecFlags): Disposable & { options: CallOptions } {
-  const { screen } = terminal;
+  const screen = openScreen(terminal);
   const [conflict] = Object.entries({ stdin, merge, json }).flatMap(([name, given]) => (given ? [name] : []));
   if (conflict !== undefined) {
     throw new HoldfastError("usage", `--tty and --${conflict} cannot be given together`, { hint: "leave one of them out" });

@@ -16,7 +16,7 @@ import { DEFAULT_DETACH_KEYS, parseDetachKeys } from "../detach-keys.ts";
 import { repeatable } from "../flags.ts";
 import { interruptible } from "../interruptible.ts";
 import { parsePatterns, showLogs, showMatches } from "../process-streams.ts";
-import { USUAL_SIZE } from "../screen.ts";
+import { openScreen, USUAL_SIZE } from "../screen.ts";
 import { commandOf, envOption, numberFor, readableSize, terminalVariables, variables } from "../values.ts";
 import { addHelpNotes, addSubverb, type HelpNotes, type RegisterVerb, type VerbInvocation } from "../verb.ts";
 
@@ -187,7 +187,7 @@ interface StartFlags {
 
 async function startProcess(words: string[], { app, terminal, flags }: VerbInvocation): Promise<void> {
   const { task, session, name, cwd, env = [], stdin, tty, keepMb, json } = flags as unknown as StartFlags;
-  const size = tty ? (terminal.screen?.size ?? USUAL_SIZE) : undefined;
+  const size = tty ? (openScreen(terminal)?.size ?? USUAL_SIZE) : undefined;
   const options: ProcessOptions = {
     session,
     env: { ...(tty ? terminalVariables(app.environment) : {}), ...variables(env, app.environment) },
@@ -249,7 +249,7 @@ async function writeInput(wanted: string, text: string | undefined, { app, termi
 async function attachProcess(wanted: string, { app, terminal, flags }: VerbInvocation): Promise<number> {
   const detachKeys = parseDetachKeys(String(flags.detachKeys));
   const { processes, info } = await findProcess(app, String(flags.task), wanted);
-  const screen = info.tty ? terminal.screen : null;
+  const screen = info.tty ? openScreen(terminal) : null;
   if (info.tty && screen === null) {
     throw new HoldfastError("usage", `process ${info.id} has a terminal, so attaching to it needs one too`, {
       hint: "use holdfast process logs -f and holdfast process write instead",

@@ -8,6 +8,7 @@ import type { AttachOptions, Processes } from "../../sandbox/process.ts";
 import { attachTerminal } from "../attach-terminal.ts";
 import { DEFAULT_DETACH_KEYS, parseDetachKeys } from "../detach-keys.ts";
 import { interruptible } from "../interruptible.ts";
+import { openScreen } from "../screen.ts";
 import { terminalVariables } from "../values.ts";
 import { addHelpNotes, type RegisterVerb, type VerbInvocation } from "../verb.ts";
 
@@ -46,7 +47,7 @@ export const register: RegisterVerb = (command, { runner }) => {
 async function shell({ app, terminal, flags }: VerbInvocation): Promise<number> {
   const { task, session, cwd, detachKeys: keys } = flags as unknown as ShellFlags;
   const detachKeys = parseDetachKeys(keys);
-  const { screen } = terminal;
+  const screen = openScreen(terminal);
   if (screen === null) {
     throw new HoldfastError("usage", "holdfast shell needs a terminal for its input and its output", {
       hint: "use holdfast exec to run a command without one",

@@ -8,7 +8,7 @@ export interface AnswerOptions extends Pick<CompleteOptions, "program" | "load">
 }
 
 /**
- * The first line says what kind of answer it is: `words`, `directories` or `command COUNT`. With `words`, each line after it is a word, a tab
+ * The first line says what kind of answer it is: `words`, `directories`, `files` or `command COUNT`. With `words`, each line after it is a word, a tab
  * and what it means.
  */
 export async function answerCompletion(
@@ -24,7 +24,7 @@ const NOTHING: Completion = { kind: "words", candidates: [] };
 
 function render(completion: Completion): string[] {
   if (completion.kind === "command") return [`command ${completion.skip}`];
-  if (completion.kind === "directories") return ["directories"];
+  if (completion.kind !== "words") return [completion.kind];
   const lines = completion.candidates.map(({ value, description }) => `${value}\t${description.replaceAll(/\p{Cc}/gu, " ")}`);
   return ["words", ...lines];
 }

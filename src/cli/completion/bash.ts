@@ -48,6 +48,9 @@ _holdfast() {
       compopt -o filenames
       mapfile -t COMPREPLY < <(compgen -d -- "\${current#--*=}")
       ;;
+    files)
+      compopt -o default
+      ;;
     words)
       if [[ $COMP_WORDBREAKS == *=* && $current == *=* ]]; then cut=\${current%"\${current##*=}"}; fi
       if [[ $COMP_WORDBREAKS == *:* && \${current#"$cut"} == *:* ]]; then cut=\${current%"\${current##*:}"}; fi

@@ -109,6 +109,10 @@ describe("what is offered", () => {
     ["exec git --", "command 2"],
     ["exec --cwd ", "directories"],
     ["exec --cwd=/", "directories"],
+    ["process start -- ", "command 4"],
+    ["cp ", "files"],
+    ["cp ./a :", "words"],
+    ["cp :a ", "files"],
   ])("%j is left to the shell: %s", async (line, kind) => {
     expect(await answer(line)).toEqual([kind]);
   });

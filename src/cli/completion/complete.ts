@@ -9,6 +9,8 @@ export type Completion =
   | { readonly kind: "words"; readonly candidates: readonly Candidate[] }
   /** Directories, which the shell knows best. */
   | { readonly kind: "directories" }
+  /** Directories and files. */
+  | { readonly kind: "files" }
   /** After this many words, the program's name included, a command of its own begins: the shell knows how to complete that. */
   | { readonly kind: "command"; readonly skip: number };
 
@@ -41,8 +43,12 @@ export async function complete(words: readonly string[], { program, load, app }:
   return argument ? values(argument.name(), current) : { kind: "words", candidates: [] };
 }
 
+const NOTHING: Completion = { kind: "words", candidates: [] };
+
 async function completeValue({ name, prefix }: { name: string; prefix: string }, context: ValueContext): Promise<Completion> {
   if (name === "cwd") return { kind: "directories" };
+  // What is in a sandbox would have to be asked for there.
+  if (name === "source" || name === "target") return context.current.includes(":") ? NOTHING : { kind: "files" };
   const candidates = await candidatesFor(name, context);
   return { kind: "words", candidates: candidates.map(({ value, description }) => ({ value: prefix + value, description })) };
 }

@@ -16,6 +16,8 @@ function __holdfast_complete
         case directories
             set -l prefix (string match -r '^--[^=]+=' -- "$current")
             string replace -r -- '^' "$prefix" (__fish_complete_directories (string replace -- "$prefix" '' "$current"))
+        case files
+            __fish_complete_path "$current"
         case words
             string join \\n -- $answer[2..]
     end

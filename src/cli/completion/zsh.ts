@@ -23,6 +23,9 @@ _holdfast() {
       compset -P '--*='
       _files -/
       ;;
+    files)
+      _files
+      ;;
     words)
       for line in $answer[2,-1]; do
         value=\${line%%$'\\t'*} meaning=\${line#*$'\\t'}

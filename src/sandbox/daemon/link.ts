@@ -3,6 +3,8 @@ import { createConnection } from "node:net";
 import type { Duplex } from "node:stream";
 import type { Clock } from "../../base/clock.ts";
 import { describeError, HoldfastError } from "../../base/errors.ts";
+import { randomBytes } from "../../base/ids.ts";
+import { equalBytes, hmacSha256 } from "../../base/sha256.ts";
 import { FROM_CLIENT, FROM_DAEMON } from "./types.ts";
 import { createFrameParser, createReader, createWriter, encodeFrame, type Frame, PROTOCOL_VERSION, protocolError } from "./wire.ts";
 
@@ -81,13 +83,7 @@ export interface LinkOptions {
  * was replaced learns nothing.
  */
 export async function linkDaemon(stream: DaemonStream, { secret, label, clock }: LinkOptions): Promise<DaemonLink> {
-  const crypto = process.getBuiltinModule("node:crypto");
-  const mac = (...parts: (string | Uint8Array)[]) => {
-    const hmac = crypto.createHmac("sha256", secret);
-    for (const part of parts) hmac.update(part);
-    return hmac.digest();
-  };
-  const ours = crypto.randomBytes(NONCE_BYTES);
+  const ours = randomBytes(NONCE_BYTES);
   const channels = new Map<number, ChannelHandlers>();
   const parser = createFrameParser();
   const { promise: closed, resolve: markClosed } = Promise.withResolvers<void>();
@@ -117,13 +113,13 @@ export async function linkDaemon(stream: DaemonStream, { secret, label, clock }:
     const proof = reader.bytes(NONCE_BYTES);
     reader.end();
     if (version !== PROTOCOL_VERSION) throw protocolError(`protocol version ${version}`);
-    if (!crypto.timingSafeEqual(proof, mac("daemon", ours, theirs))) throw protocolError("a wrong proof");
+    if (!equalBytes(proof, hmacSha256(secret, "daemon", ours, theirs))) throw protocolError("a wrong proof");
     stream.write(
       encodeFrame(
         FROM_CLIENT.proof,
         0,
         createWriter()
-          .bytes(mac("client", theirs, ours))
+          .bytes(hmacSha256(secret, "client", theirs, ours))
           .str(label)
           .done(),
       ),

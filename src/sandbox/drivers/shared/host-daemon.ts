@@ -1,12 +1,12 @@
 /** @module A holdfastd on the host itself: found by its socket, or started. */
 import { execFile } from "node:child_process";
-import { randomBytes } from "node:crypto";
 import { once } from "node:events";
 import { lstat, open, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { throwIfAborted } from "../../../base/abort.ts";
 import { type Clock, delay } from "../../../base/clock.ts";
 import { describeError, HoldfastError, systemCode, wrapError } from "../../../base/errors.ts";
+import { randomId } from "../../../base/ids.ts";
 import { makeDirectory } from "../../../base/make-directory.ts";
 import { type DaemonLink, type DaemonStream, linkDaemon, openSocket } from "../../daemon/link.ts";
 import { FROM_CLIENT } from "../../daemon/types.ts";
@@ -43,7 +43,7 @@ export interface HostDaemon {
 
 export async function makeSecret(runDir: string): Promise<void> {
   await makeDirectory(runDir);
-  await writeFile(join(runDir, SECRET_FILE), randomBytes(SECRET_BYTES).toString("hex"), { mode: 0o600, flag: "wx" });
+  await writeFile(join(runDir, SECRET_FILE), randomId(SECRET_BYTES), { mode: 0o600, flag: "wx" });
 }
 
 export async function openHostDaemon(options: HostDaemonOptions): Promise<HostDaemon> {
