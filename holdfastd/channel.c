@@ -43,7 +43,11 @@ size_t channel_room(const struct channel *channel) {
 }
 
 void channel_output(struct channel *channel, uint8_t stream, const void *bytes, size_t length) {
-  send_frame(channel->connection, OUTPUT, channel->id, "1b", stream, bytes, length);
+  if (bytes == scratch) {
+    send_scratch(channel->connection, channel->id, stream, length);
+  } else {
+    send_frame(channel->connection, OUTPUT, channel->id, "1b", stream, bytes, length);
+  }
   channel->credit -= length;
 }
 

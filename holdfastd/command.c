@@ -3,7 +3,7 @@
 enum { REPORT_MAX = 16384, STATE_MAX = 16 << 20, PTY_LEFT_MAX = 1 << 20 };
 
 struct command *commands;
-uint8_t scratch[OUTPUT_MAX];
+uint8_t scratch_frame[OUTPUT_HEAD + OUTPUT_MAX];
 
 /* --- the state and the result --- */
 

@@ -33,6 +33,25 @@ void send_frame(struct connection *c, uint8_t type, uint32_t id, const char *for
   connection_wake(c);
 }
 
+/* Straight to the socket while nothing waits before it: long output is neither copied nor kept. */
+void send_scratch(struct connection *c, uint32_t id, uint8_t stream, size_t length) {
+  struct buffer head = {0};
+  size_t all = OUTPUT_HEAD + length, sent = 0;
+  put(&head, "4141", (uint32_t)(all - 4), OUTPUT, id, stream);
+  if (head.failed) {
+    c->out.failed = true;
+    return;
+  }
+  memcpy(scratch_frame, head.data, OUTPUT_HEAD);
+  buffer_clear(&head);
+  if (!buffer_length(&c->out)) {
+    ssize_t n = write(c->watch.fd, scratch_frame, all);
+    if (n > 0) sent = (size_t)n;
+  }
+  buffer_add(&c->out, scratch_frame + sent, all - sent);
+  connection_wake(c);
+}
+
 void send_failed(struct connection *c, uint32_t id, int error, const char *what) {
   char message[512];
   snprintf(message, sizeof message, error ? "%s: %s" : "%s", what, strerror(error));

@@ -31,6 +31,7 @@ enum {
   FRAME_MAX = 262144,
   FRAME_MAX_STRANGER = 512, /* before the client has proved itself it gets no more of our memory */
   OUTPUT_MAX = 65536,
+  OUTPUT_HEAD = 10, /* bytes of an OUTPUT frame before those of the stream */
   WAITING_MAX = 262144, /* answers waiting for a client; with more, nothing is read from it or for it */
   CHANNELS_MAX = 4096,
   CONNECTIONS_MAX = 1024,
@@ -136,6 +137,7 @@ void connection_open(int fd);
 void connection_wake(struct connection *connection); /* it has something to do or to send: it gets its turn soon */
 bool connections_run(void); /* gives all that were woken a turn; true if some have more to do */
 void send_frame(struct connection *connection, uint8_t type, uint32_t id, const char *format, ...);
+void send_scratch(struct connection *connection, uint32_t id, uint8_t stream, size_t length); /* OUTPUT of what is in `scratch` */
 void send_failed(struct connection *connection, uint32_t id, int error, const char *what);
 void send_end(struct connection *connection, uint32_t id, int error, const char *what); /* DONE, or FAILED with an errno */
 bool random_bytes(void *bytes, size_t length);
@@ -248,7 +250,9 @@ struct command {
 };
 
 extern struct command *commands;
-extern uint8_t scratch[OUTPUT_MAX]; /* for bytes on their way from one descriptor to another */
+/* For bytes on their way from one descriptor to another, with room in front for the head of an OUTPUT frame. */
+extern uint8_t scratch_frame[OUTPUT_HEAD + OUTPUT_MAX];
+#define scratch (scratch_frame + OUTPUT_HEAD)
 extern const struct channel_type call_type;
 
 void command_control_ready(struct watch *watch);

@@ -4,7 +4,7 @@ enum { EXIT_NO_DAEMON = 4 };
 
 /* Copies until either side closes. */
 static void copy(int from, int to) {
-  for (ssize_t n; (n = read(from, scratch, sizeof scratch)) > 0;)
+  for (ssize_t n; (n = read(from, scratch, OUTPUT_MAX)) > 0;)
     if (write_all(to, scratch, (size_t)n)) return;
 }
 

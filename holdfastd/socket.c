@@ -47,7 +47,7 @@ void socket_remove(void) {
 
 /* Without its file nobody can ever reach us again. */
 static void changes_ready(struct watch *watch) {
-  while (read(watch->fd, scratch, sizeof scratch) > 0) continue;
+  while (read(watch->fd, scratch, OUTPUT_MAX) > 0) continue;
   if (!stopping && !is_own()) serve_stop(GONE_GRACE_MS);
 }
 

@@ -4,7 +4,7 @@ import { startDaemon, type TestDaemon } from "../helpers/daemon.ts";
 import { describeIf } from "../helpers/requirements.ts";
 import { type TemporaryDirectory, temporaryDirectory } from "../helpers/temporary-directory.ts";
 import { type Command, createClient } from "./client.ts";
-import { type Ended, readEnded, type StartOptions, u32 } from "./frames.ts";
+import { type Ended, FLAG, readEnded, type StartOptions, u32 } from "./frames.ts";
 import { alive, childrenOf, eventually } from "./machine.ts";
 
 const SIGTERM = 15;
@@ -91,8 +91,10 @@ describeIf("cc", "S33 how holdfastd ends trees of processes", () => {
 
   test("SIGNAL goes to the group of the command and to nothing else", async () => {
     await using client = await createClient(daemon);
-    const call = await client.start("trap 'echo got; exit 9' USR1; setsid sleep 1000 & echo $!; echo go; while :; do sleep 0.02; done");
-    const [apart] = (await call.until("go\n")).split("\n");
+    const call = await client.start(
+      "trap 'echo got; exit 9' USR1; setsid sh -c 'echo $$ go; exec sleep 1000' & while :; do sleep 0.02; done",
+    );
+    const [apart] = (await call.until("go\n")).split(" ");
     call.send(FROM_CLIENT.signal, Buffer.from([10]));
     const { last, stdout } = await call.finish();
     expect([readEnded(last.payload), stdout.toString()]).toMatchObject([{ code: 9, cause: 0 }, "got\n"]);
@@ -112,7 +114,8 @@ describeIf("cc", "S33 how holdfastd ends trees of processes", () => {
 
   test("a command that kills its keeper is killed with it, and the daemon goes on", async () => {
     await using client = await createClient(daemon);
-    const call = await client.start("kill -9 $PPID; sleep 1000");
+    const call = await client.start("read -r _; kill -9 $PPID; sleep 1000", { flags: FLAG.input });
+    call.send(FROM_CLIENT.input, Buffer.from("\n"));
     expect(readEnded((await call.finish()).last.payload)).toMatchObject({ signal: SIGKILL });
     await eventually(() => !alive(call.pid), "the command has ended");
     expect((await client.call("echo on")).stdout).toBe("on\n");

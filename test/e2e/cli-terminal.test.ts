@@ -30,6 +30,8 @@ describeIf(["cc", "tmux"], "on a real terminal", () => {
   });
   afterEach(async () => {
     await window[Symbol.asyncDispose]();
+    // A shell that has lost its terminal tidies up by itself.
+    await vi.waitUntil(() => readdirSync("/proc").every((pid) => !isHoldfastOf(cli, pid)), WAIT);
     await cli.run(["sandbox", "rm", "default", "--force"]);
     await cli[Symbol.asyncDispose]();
   });
@@ -108,12 +110,19 @@ describeIf(["cc", "tmux"], "on a real terminal", () => {
 
     test("ends with TERM, and the terminal is as before", async () => {
       await logIn();
-      const [pid] = readdirSync("/proc").filter((found) => isShellOf(cli, found));
+      const [pid] = readdirSync("/proc").filter((found) => isHoldfastOf(cli, found));
       process.kill(Number(pid), "SIGTERM");
       await window.until("status 143");
       await idle();
       await window.type(ASK_MODES, "Enter");
       await window.until(/^opost\necho$/m);
+    });
+
+    test("ends with its sandbox, and makes no other", async () => {
+      await logIn();
+      await cli.run(["sandbox", "rm", "default", "--force"]);
+      await window.until(/status (125|137)/);
+      expect(await cli.json(["sandbox", "ls"])).toEqual([]);
     });
 
     testIf("top", "shows top", async () => {
@@ -209,10 +218,10 @@ describe("without a terminal", () => {
 });
 
 /** Other tests may run the same program at the same time. */
-function isShellOf({ home }: TestCli, pid: string): boolean {
+function isHoldfastOf({ home }: TestCli, pid: string): boolean {
   try {
     const [words = "", variables = ""] = ["cmdline", "environ"].map((name) => readFileSync(`/proc/${pid}/${name}`, "utf8"));
-    return words.includes("main.ts\0shell\0") && variables.includes(`HOLDFAST_HOME=${home}\0`);
+    return words.includes("/main.ts\0") && variables.includes(`HOLDFAST_HOME=${home}\0`);
   } catch {
     // ENOENT: not a process, or one that has just ended.
     return false;

@@ -1,6 +1,7 @@
 /** @module holdfast shell: a login in a sandbox, on the caller's terminal. */
 
 import { startInSandbox } from "../../app/operations/process-start.ts";
+import { findSandbox } from "../../app/sandbox-of-task.ts";
 import { throwIfAborted } from "../../base/abort.ts";
 import { HoldfastError } from "../../base/errors.ts";
 import { DEFAULT_SESSION, DEFAULT_TASK } from "../../base/names.ts";
@@ -58,6 +59,8 @@ async function shell({ app, terminal, flags }: VerbInvocation): Promise<number> 
     const options = { name: "shell", session, env, tty: screen.size, ...(cwd === undefined ? {} : { cwd }) };
     const { processes, info } = await startInSandbox(app, task, { command: LOGIN, options, signal });
     const { id } = info;
+    // Not in a sandbox that was removed meanwhile: using it would make it anew.
+    const tidyUp = async () => void ((await findSandbox(app, task)) && (await remove(processes, id)));
     try {
       throwIfAborted(signal, "interrupted before the shell began");
       const attach = (choice: AttachOptions) => processes.attach(id, choice);
@@ -66,11 +69,11 @@ async function shell({ app, terminal, flags }: VerbInvocation): Promise<number> 
         terminal.note(`the shell runs on; come back with: ${wayBack(id, { task, profile: flags.profile })}`);
         return 0;
       }
-      await remove(processes, id);
+      await tidyUp();
       return end.kind === "ended" ? end.status.exitCode : end.exitStatus;
     } catch (error) {
       // The failure is told; that what it left could not be tidied up would say nothing new.
-      await remove(processes, id).catch(() => {});
+      await tidyUp().catch(() => {});
       throw error;
     }
   });

@@ -6,7 +6,16 @@ import { describeError, HoldfastError } from "../../base/errors.ts";
 import { randomBytes } from "../../base/ids.ts";
 import { equalBytes, hmacSha256 } from "../../base/sha256.ts";
 import { FROM_CLIENT, FROM_DAEMON } from "./types.ts";
-import { createFrameParser, createReader, createWriter, encodeFrame, type Frame, PROTOCOL_VERSION, protocolError } from "./wire.ts";
+import {
+  createFrameParser,
+  createReader,
+  createWriter,
+  encodeFrame,
+  encodeHead,
+  type Frame,
+  PROTOCOL_VERSION,
+  protocolError,
+} from "./wire.ts";
 
 const MAGIC = Buffer.from("HFD\x01", "latin1");
 const NONCE_BYTES = 32;
@@ -187,13 +196,22 @@ export async function linkDaemon(stream: DaemonStream, { secret, label, clock }:
       stream.write(frame);
       return {
         // A frame that crosses the daemon's last one is ignored there; one after it need not be sent.
-        send: (kind, bytes) => void (channels.has(number) && stream.write(encodeFrame(kind, number, bytes))),
+        send(kind, bytes = new Uint8Array()) {
+          if (!channels.has(number)) return;
+          // Long ones are not copied for it.
+          stream.cork();
+          stream.write(encodeHead(kind, number, bytes));
+          stream.write(bytes);
+          stream.uncork();
+        },
       };
     },
     abandon: (reason) => fail(lost(reason)),
     async [Symbol.asyncDispose]() {
       givenUp = true;
       if (channels.size > 0) return;
+      // Whoever waits for the end must live to see it.
+      stream.ref?.();
       stream.end();
       await closed;
     },

@@ -18,18 +18,22 @@ export interface Frame {
 }
 
 export function encodeFrame(type: number, channel: number, payload: Uint8Array = new Uint8Array()): Buffer {
+  return Buffer.concat([encodeHead(type, channel, payload), payload]);
+}
+
+/** Everything before the payload. */
+export function encodeHead(type: number, channel: number, payload: Uint8Array): Buffer {
   const length = SHORTEST_FRAME + payload.length;
   if (length > LONGEST_FRAME) {
     throw new HoldfastError("invalid-input", `a message of ${length} bytes is longer than the daemon accepts (${LONGEST_FRAME})`, {
       facts: { length },
     });
   }
-  const frame = Buffer.allocUnsafe(HEADER_BYTES + payload.length);
-  frame.writeUInt32LE(length, 0);
-  frame.writeUInt8(type, 4);
-  frame.writeUInt32LE(channel, 5);
-  frame.set(payload, HEADER_BYTES);
-  return frame;
+  const head = Buffer.allocUnsafe(HEADER_BYTES);
+  head.writeUInt32LE(length, 0);
+  head.writeUInt8(type, 4);
+  head.writeUInt32LE(channel, 5);
+  return head;
 }
 
 export interface FrameParser {
