@@ -48,6 +48,7 @@ static void command_free(struct command *c) {
   if (c->next) c->next->link = c->link;
   free(c->state);
   free(c);
+  status_used();
 }
 
 /* --- output --- */

@@ -5,7 +5,7 @@
 enum { TERM_GRACE_MS = 2000, STUCK_MS = 5000, FILES_MAX = 65536 };
 
 bool stopping;
-static bool stuck;
+static bool stuck, lost;
 static struct watch signals = {.fd = -1};
 
 int fail(const char *what, const char *name) {
@@ -32,7 +32,10 @@ void serve_stop(uint64_t grace) {
 static void signal_ready(struct watch *watch) {
   struct signalfd_siginfo info;
   if (read(watch->fd, &info, sizeof info) != sizeof info) return;
-  if (info.ssi_signo != SIGCHLD) serve_stop(TERM_GRACE_MS);
+  if (info.ssi_signo != SIGCHLD) {
+    lost = commands;
+    serve_stop(TERM_GRACE_MS);
+  }
   /* Keepers, and as pid 1 whatever lost its parent. */
   while (waitpid(-1, NULL, WNOHANG) > 0) continue;
 }
@@ -126,6 +129,7 @@ int serve(const struct serve_options *options) {
     loop_turn(more);
   }
   connections_run();
-  socket_remove();
+  /* A socket that nobody answers tells whoever comes next that something was ended which should have gone on. */
+  if (!lost) socket_remove();
   return 0;
 }

@@ -9,9 +9,8 @@ static uint32_t idle_stop;
 static bool is_busy(void) {
   for (struct connection *c = connections; c; c = c->next)
     if (c->step == READY && c->use != WATCHER) return true;
-  for (struct command *c = commands; c; c = c->next)
-    if (!c->finished) return true;
-  return false;
+  /* Also one that has ended, while something that it started still runs. */
+  return commands;
 }
 
 static void idle_long_enough(struct timer *timer) {

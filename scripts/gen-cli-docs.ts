@@ -41,6 +41,8 @@ Each verb is shown with its own help, as \`--help\` prints it, but without the f
 | 129, 130, 143 | ended by HUP, by Ctrl-C, by TERM; the command was ended too |
 | 141 | the reader of standard output went away (\`| head\`); the command was ended too |
 
+\`holdfast shell\` and \`holdfast process wait\`, \`attach\` and \`watch\` hand through a status in the same way; 125 is a failure of Holdfast itself.
+
 ## Variables
 
 | variable | meaning |

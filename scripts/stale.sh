@@ -11,5 +11,5 @@ install_is_stale() {
 # Folders count as well: their time tells when a file was removed. `-p`: also where the caller's PATH leads nowhere.
 build_is_stale() {
   ! [ -e "$1/dist/.built" ] ||
-    [ -n "$(command -p find "$1/src" "$1/holdfastd" "$1/scripts" "$1/package.json" "$1/package-lock.json" "$1/tsconfig.json" "$1/tsconfig.build.json" -newer "$1/dist/.built")" ]
+    [ -n "$(command -p find "$1/src" "$1/holdfastd" "$1/scripts" "$1/package.json" "$1/package-lock.json" "$1/tsconfig.json" "$1/tsconfig.build.json" -name corpus -prune -o -newer "$1/dist/.built" -print)" ]
 }

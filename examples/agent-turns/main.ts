@@ -13,7 +13,7 @@ const TURNS: readonly (readonly (readonly [command: string, status: number])[])[
   [
     ["mkdir project && cd project && export STAGE=test", 0],
     ["printf 'grep -q fixed status\\n' > check.sh && echo broken > status", 0],
-    // Redirected, because the output of a call has no reader once the process that made the call has ended.
+    // Redirected, because nobody keeps what a background job writes once its call has ended; `box.start` would.
     ["sleep 600 >/dev/null 2>&1 & echo $! > server.pid", 0],
     ["sh check.sh", 1],
   ],

@@ -1,4 +1,5 @@
 /** @module What operations give back, as plain types: the library's types must not drag a schema library along. */
+import type { DaemonStatus } from "../sandbox/daemon/status.ts";
 import type { SandboxActivity } from "../sandbox/driver.ts";
 
 export interface SandboxSummary {
@@ -16,6 +17,8 @@ export interface SandboxDetails extends SandboxSummary {
   /** The configuration has changed since it was made. */
   readonly drifted: boolean;
   readonly sessions: readonly SessionSummary[];
+  /** Who uses it and what for; null where holdfastd does not run. The one who asks is among the leases. */
+  readonly use: DaemonStatus | null;
   /** Null when the backend cannot tell. */
   readonly processes: readonly SandboxActivity[] | null;
 }

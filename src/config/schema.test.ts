@@ -15,6 +15,7 @@ const CONTRACT: Record<string, unknown> = {
   backend: "local",
   cwd: null,
   timeout: 180,
+  daemon: "auto",
   lifetime_seconds: 300,
   docker_image: "debian:bookworm",
   docker_mount_cwd_to_workspace: false,

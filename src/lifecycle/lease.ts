@@ -150,6 +150,7 @@ export function createLease(first: Entry, { owner, spec, registry, teardown, cap
     },
     processes: projectProcesses(perform, iterate),
     files: projectFiles(perform),
+    status: () => perform({ action: ({ sandbox }) => sandbox.status() }),
   };
 
   return {

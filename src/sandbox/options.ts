@@ -26,7 +26,7 @@ export const sandboxOptions = {
   }),
   daemon: option(z.enum(["auto", "off", "required"]), {
     default: "auto",
-    help: "holdfastd in sandboxes, for quick calls, background processes and terminals: auto uses it where it was built, required fails without it",
+    help: "Use holdfastd in sandboxes, for quick calls, background processes and terminals: auto uses it where it was built, required fails without it",
   }),
   lifetime_seconds: option(z.int().check(z.minimum(1), z.maximum(LONGEST_SECONDS)), {
     default: 300,

@@ -154,7 +154,7 @@ async function start(
         cwd: "/",
         stdin: stdin ? "pipe" : "none",
         merge: true,
-        shown: text,
+        shown: typeof command === "string" ? command : command.join(" "),
         ...(tty && { tty }),
         stateFile: null,
       },

@@ -130,7 +130,7 @@ function shellReport(report: ShellReport | "silent" | "missing", ending: Attempt
 /** Whatever found out that the sandbox is gone, and however sure it was that nothing ran: the command had been started by then. */
 function lostMeanwhile(error: unknown, session: string): unknown {
   if (!HoldfastError.isInstance(error) || error.code !== "sandbox-lost") return error;
-  return new HoldfastError("sandbox-lost", "the sandbox was removed while the command ran", {
+  return new HoldfastError("sandbox-lost", `the sandbox was lost while the command ran: ${error.message}`, {
     facts: { ...error.facts, session, mayHaveRun: true },
     cause: error,
   });

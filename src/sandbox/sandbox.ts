@@ -3,6 +3,7 @@ import type { Clock } from "../base/clock.ts";
 import { HoldfastError } from "../base/errors.ts";
 import { suggest } from "../base/suggest.ts";
 import type { CallOptions, CallResult, Command } from "./call.ts";
+import { type DaemonStatus, daemonStatus } from "./daemon/status.ts";
 import type { Connection, SandboxRef } from "./driver.ts";
 import type { Files } from "./files.ts";
 import { filesOf } from "./files-over-spawn.ts";
@@ -24,6 +25,8 @@ export interface Sandbox {
   };
   readonly processes: Processes;
   readonly files: Files;
+  /** Who uses it and what for. Null where holdfastd does not run. */
+  status(): Promise<DaemonStatus | null>;
 }
 
 export interface SandboxOptions {
@@ -63,5 +66,6 @@ export function createSandbox({ ref, connection, clock, limits, defaultTimeoutMs
     },
     processes: createProcesses(machinery),
     files: createSandboxFiles(connection),
+    status: async () => (connection.daemon ? daemonStatus(connection.daemon.link) : null),
   };
 }

@@ -1,5 +1,5 @@
 import { randomBytes } from "node:crypto";
-import { readFileSync, writeFileSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import { mkdir, readdir } from "node:fs/promises";
 import { connect } from "node:net";
 import { join } from "node:path";
@@ -12,7 +12,7 @@ import { type TemporaryDirectory, temporaryDirectory } from "../helpers/temporar
 import { createClient } from "./client.ts";
 import { archiveOf } from "./file-requests.ts";
 import { FLAG, PLENTY, startPayload, str, u16s, u32 } from "./frames.ts";
-import { childrenOf, descriptorsOf, eventually } from "./machine.ts";
+import { childrenOf, descriptorsOf, eventually, setClock } from "./machine.ts";
 import { connectProven, connectRaw, hello, MAGIC, proofFor, type RawClient } from "./raw.ts";
 
 interface Vectors {
@@ -163,13 +163,13 @@ describeIf("cc", "clients that holdfastd must not trust", () => {
   test("a client that never finishes its greeting is cut off after 5 seconds", async () => {
     await using place = await temporaryDirectory();
     const clock = join(place.path, "clock");
-    writeFileSync(clock, "0");
+    setClock(clock, 0);
     await using other = await startDaemon(place.path, { env: { HOLDFASTD_CLOCK: clock } });
     const silent = await connectRaw(other);
     const halfway = await connectRaw(other);
     await proofFor(other, halfway);
     await using proven = await createClient(other);
-    writeFileSync(clock, "6000");
+    setClock(clock, 6000);
     connect(other.socket)
       .on("error", () => {})
       .end();

@@ -95,13 +95,22 @@ describeIf("cc", "the life of holdfastd", () => {
     expect(await sanitizerReports(scratch.path)).toBe("");
   });
 
-  test.for(["SIGTERM", "SIGINT", "SIGHUP"] as const)("%s ends all trees, then the daemon, and its socket is gone", async (signal) => {
+  test.for(["SIGTERM", "SIGINT", "SIGHUP"] as const)(
+    "%s ends all trees, then the daemon, whose socket tells that something was ended",
+    async (signal) => {
+      await using daemon = await startDaemon(scratch.path);
+      const { call, pids } = await startTree(daemon);
+      process.kill(daemon.pid, signal);
+      expect(readEnded((await call.finish()).last.payload)).toMatchObject({ cause: 2, signal: 15 });
+      expect(await daemon.exited).toBe(0);
+      expect([pids.filter(alive), existsSync(daemon.socket)]).toEqual([[], true]);
+    },
+  );
+
+  test("SIGTERM takes the socket away when nothing ran", async () => {
     await using daemon = await startDaemon(scratch.path);
-    const { call, pids } = await startTree(daemon);
-    process.kill(daemon.pid, signal);
-    expect(readEnded((await call.finish()).last.payload)).toMatchObject({ cause: 2, signal: 15 });
-    expect(await daemon.exited).toBe(0);
-    expect([pids.filter(alive), existsSync(daemon.socket)]).toEqual([[], false]);
+    await daemon.stop();
+    expect(existsSync(daemon.socket)).toBe(false);
   });
 
   test("STOP ends it with the given grace, and starts nothing more", async () => {

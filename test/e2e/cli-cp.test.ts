@@ -1,10 +1,13 @@
 import { chmod, lstat, mkdir, readdir, readFile, readlink, stat, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { createTestCli, PROGRAM, type TestCli } from "../helpers/cli.ts";
 import { describeIf } from "../helpers/requirements.ts";
 
 const BYTES = Buffer.from(Array.from({ length: 300_000 }, (_, index) => (index * 7) % 256));
+
+// Each test starts the program many times.
+vi.setConfig({ testTimeout: 120_000 });
 
 let cli: TestCli;
 /** On the local backend the sandbox sees the same files, so its own are kept in a directory of their own. */

@@ -1,7 +1,7 @@
 import { existsSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
-import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import type { ProcessInfo } from "../../src/sandbox/process.ts";
 import { createTestCli, PROGRAM, type TestCli } from "../helpers/cli.ts";
 import { describeIf } from "../helpers/requirements.ts";
@@ -12,6 +12,9 @@ const SERVER = `
     response.end("here");
   });
   server.listen(0, "127.0.0.1", () => console.log("listening on", server.address().port));`;
+
+// Each test starts the program many times.
+vi.setConfig({ testTimeout: 120_000 });
 
 let cli: TestCli;
 beforeEach(async () => {

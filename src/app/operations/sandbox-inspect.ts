@@ -3,7 +3,7 @@ import * as z from "zod/mini";
 import { fingerprint } from "../../sandbox/spec.ts";
 import { defineOperation } from "../operation.ts";
 import type { SandboxDetails } from "../results.ts";
-import { existingSandbox } from "../sandbox-of-task.ts";
+import { existingSandbox, useSandbox } from "../sandbox-of-task.ts";
 import { SandboxSummaryShape, SessionSummaryShape, summarize, TaskInput } from "../schemas.ts";
 import { sessionList } from "./session-list.ts";
 
@@ -17,16 +17,35 @@ export const sandboxInspect = defineOperation({
     drifted: z.boolean(),
     sessions: z.readonly(z.array(SessionSummaryShape)),
     /** Null when the backend cannot tell. */
+    /** Null where holdfastd does not run. */
+    use: z.nullable(
+      z.object({
+        leases: z.readonly(z.array(z.object({ label: z.string(), connectedMs: z.int() }))),
+        calls: z.int(),
+        processes: z.int(),
+        ptys: z.int(),
+        lastUsedFor: z.string(),
+        idleMs: z.int(),
+        idleStopSeconds: z.int(),
+        uptimeMs: z.int(),
+      }),
+    ),
     processes: z.nullable(z.readonly(z.array(z.object({ pid: z.int(), command: z.string() })))),
   }),
   async run(app, { task }): Promise<SandboxDetails> {
     const ref = await existingSandbox(app, task);
-    const [driver, spec, sessions] = await Promise.all([app.driver(), app.spec(), sessionList.run(app, { task })]);
+    const [driver, spec, sessions, { sandbox }] = await Promise.all([
+      app.driver(),
+      app.spec(),
+      sessionList.run(app, { task }),
+      useSandbox(app, task),
+    ]);
     return {
       ...summarize(ref),
       fingerprint: ref.fingerprint,
       drifted: ref.fingerprint !== fingerprint(spec),
       sessions,
+      use: await sandbox.status(),
       processes: driver.activity ? await driver.activity(ref) : null,
     };
   },

@@ -70,7 +70,7 @@ async function exec(words: string[], { app, terminal, flags }: VerbInvocation): 
     },
     second() {
       terminal.abandonOutput();
-      terminal.note("the command is being ended; once more leaves it as it is");
+      terminal.note("the command is being ended; once more stops waiting for that");
     },
   });
   const options: CallOptions = {
@@ -132,8 +132,9 @@ function giveUpReader(terminal: Terminal): void {
 }
 
 /** What happened beside the command's own output; nothing of it may get lost in a pipe, so it goes to standard error. */
-function tellAside({ replaced, cwdRecovered, timedOut, durationMs, warnings }: CallResult, terminal: Terminal): void {
+function tellAside({ replaced, restarted, cwdRecovered, timedOut, durationMs, warnings }: CallResult, terminal: Terminal): void {
   if (replaced) terminal.note(`the sandbox was gone, so a new one was made; lost: ${replaced.lost.join(", ")}`);
+  if (restarted) terminal.note("the sandbox had stopped and was started again; its background processes are gone");
   if (cwdRecovered) terminal.note(`${cwdRecovered.from} no longer exists, so the command ran in ${cwdRecovered.to}`);
   if (timedOut) terminal.note(`the command was ended after ${Math.round(durationMs / 100) / 10} s (timeout)`);
   for (const warning of warnings) terminal.warn(warning);

@@ -5,6 +5,7 @@ import { sandboxRemove } from "../../app/operations/sandbox-remove.ts";
 import { sandboxReset } from "../../app/operations/sandbox-reset.ts";
 import { HoldfastError } from "../../base/errors.ts";
 import { DEFAULT_TASK } from "../../base/names.ts";
+import type { DaemonStatus } from "../../sandbox/daemon/status.ts";
 import type { Terminal } from "../render.ts";
 import { addHelpNotes, addSubverb, type RegisterVerb } from "../verb.ts";
 
@@ -36,12 +37,13 @@ export const register: RegisterVerb = (command, { runner }) => {
       runner.run(inspect, async ({ app, terminal, flags }) => {
         const found = await sandboxInspect.run(app, { task });
         if (flags.json) return terminal.json(found);
-        const { sessions, processes, drifted, ...facts } = found;
+        const { sessions, processes, drifted, use, ...facts } = found;
         for (const [name, value] of Object.entries(facts)) terminal.fact(name, value);
         terminal.fact("configuration", drifted ? "changed since it was made" : "as it was made");
         terminal.fact("sessions", sessions.map(({ name, cwd }) => `${name} in ${cwd}`).join(", ") || "none");
         const running = processes?.map(({ pid, command: name }) => `${name} (${pid})`).join(", ");
         terminal.fact("processes", running === undefined ? "unknown" : running || "none");
+        if (use) showUse(use, terminal);
       }),
     );
   addHelpNotes(inspect, { examples: [["holdfast sandbox inspect build", "sessions, running processes, fingerprint"]] });
@@ -82,4 +84,11 @@ async function unlessBusy<T>(terminal: Terminal, force: boolean, work: (force: b
     if (!/^y(es)?$/i.test(answer)) throw error;
     return work(true);
   }
+}
+
+function showUse({ leases, calls, processes, ptys, lastUsedFor, idleStopSeconds }: DaemonStatus, terminal: Terminal): void {
+  terminal.fact("used by", leases.map(({ label }) => label).join(", "));
+  terminal.fact("running", `calls: ${calls}, background processes: ${processes}, terminals: ${ptys}`);
+  terminal.fact("last used for", lastUsedFor || "nothing yet");
+  terminal.fact("stops by itself", idleStopSeconds === 0 ? "never" : `after ${idleStopSeconds} s without use`);
 }

@@ -16,7 +16,7 @@ import { checkHost } from "../shared/host-check.ts";
 import { connectToHost, findProgram, whilePresent } from "../shared/host-connection.ts";
 import { DAEMON_VARIABLE, makeSecret, openHostDaemon, stopHostDaemon } from "../shared/host-daemon.ts";
 import { createHostFiles } from "../shared/host-files.ts";
-import { findTree, isInside, killTree } from "../shared/host-process-tree.ts";
+import { findMarked, findTree, isInside, killTree } from "../shared/host-process-tree.ts";
 import { ownerMatches, sandboxGone } from "../shared/refs.ts";
 import { GONE_PREFIX, NEW_PREFIX, removeLeftovers } from "./leftovers.ts";
 import { readRecord, type SandboxRecord, writeRecord } from "./record.ts";
@@ -165,7 +165,12 @@ export function createDriver({ sandboxDir, hostEnv, daemonProgram, clock, log }:
     },
 
     async activity(ref) {
-      return findTree({ variable: SANDBOX_VARIABLE, value: ref.id }).map(({ pid, command }) => ({ pid, command }));
+      const daemons = { variable: DAEMON_VARIABLE, value: ref.id };
+      // What a daemon runs, also with an emptied environment, and what was started without one.
+      const found = [...findTree(daemons), ...findTree({ variable: SANDBOX_VARIABLE, value: ref.id })];
+      const own = new Set(findMarked(daemons).map(({ pid }) => pid));
+      const byPid = new Map(found.filter(({ pid }) => !own.has(pid)).map(({ pid, command }) => [pid, { pid, command }]));
+      return [...byPid.values()];
     },
   };
 }

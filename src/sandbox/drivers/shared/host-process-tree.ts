@@ -49,6 +49,11 @@ export function findTree({ variable, value, root, rootEnded = false }: TreeSelec
   return all.filter((entry) => !ours.has(entry.pid) && belongs(entry));
 }
 
+/** Only those that carry the variable themselves. */
+export function findMarked({ variable, value }: TreeSelector): HostProcess[] {
+  return listProcesses().filter(({ pid }) => readEnvironment(pid).includes(`${variable}=${value}`));
+}
+
 /** This process, or one that it runs in, carries the variable. */
 export function isInside({ variable, value }: TreeSelector): boolean {
   const byPid = new Map(listProcesses().map((entry) => [entry.pid, entry]));
