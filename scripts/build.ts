@@ -2,9 +2,10 @@
 import { createHash } from "node:crypto";
 import { mkdir, readdir, readFile, rename, rm, stat, utimes, writeFile } from "node:fs/promises";
 import { isBuiltin } from "node:module";
-import { dirname, join } from "node:path";
+import { basename, dirname, join, relative } from "node:path";
 import { build, type Metafile, type Plugin } from "esbuild";
 import { buildDaemon } from "./build-daemon.ts";
+import { lazyBuiltins } from "./build-lazy-builtins.ts";
 import { renderLicences } from "./build-licences.ts";
 import { buildTypes } from "./build-types.ts";
 
@@ -16,8 +17,14 @@ const PROGRAM = "src/cli/main.ts";
 // What the program loads for everything but `--version`. All of it is one file: thirty small ones take 10 ms longer to load.
 const PROGRAM_BODY = "src/cli/run-program.ts";
 
-// A program that was started before a build may load its body just after it, so bodies outlive it for a while.
-const KEEP_OLD_BODIES_MS = 60 * 60 * 1000;
+/** Packages that few commands need: parsing them at every start would take longer than reading one more file when they are needed. */
+const LAZY_PACKAGES = {
+  "tar-stream": 'import tar from "tar-stream"; export const { extract, pack } = tar;',
+  yaml: 'export * from "yaml";',
+};
+
+// A program that was started before a build may load its parts just after it, so they outlive it for a while.
+const KEEP_OLD_PARTS_MS = 60 * 60 * 1000;
 // File times come from a clock that lags a little: without this margin, a file saved while building could look older than the build.
 const CLOCK_LAG_MS = 20;
 
@@ -42,10 +49,17 @@ const REQUIRE = "const require = (name) => process.getBuiltinModule(name);";
 
 interface BundleOptions {
   readonly head?: string;
-  /** Loaded from this path instead of being inlined. */
-  readonly body?: string;
+  /** What is not inlined but loaded: the path of a source file or the name of a package, and where it is found. */
+  readonly parts?: ReadonlyMap<string, string>;
   /** Lines stay lines: node prints the whole line in which an error was thrown that nobody caught. */
   readonly readable?: boolean;
+}
+
+interface Part extends Bundle {
+  /** As it is imported. */
+  readonly name: string;
+  /** In dist/body/. */
+  readonly file: string;
 }
 
 interface Bundle {
@@ -67,36 +81,60 @@ async function main(): Promise<void> {
 }
 
 /**
- * A launcher or an importer never sees half a build: the body carries a digest of its content in its name, and the files with fixed
+ * A launcher or an importer never sees half a build: the parts carry a digest of their content in their names, and the files with fixed
  * names are replaced by renaming, after everything they need.
  */
 async function buildDist(): Promise<void> {
   const startedAt = new Date(Date.now() - CLOCK_LAG_MS);
+  const packages = await Promise.all(
+    Object.entries(LAZY_PACKAGES).map(async ([name, contents]) => part(name, await bundle({ contents, resolveDir: ROOT }))),
+  );
   const [library, body] = await Promise.all([
-    bundle(LIBRARY, { head: LIBRARY_HEAD, readable: true }),
-    bundle(PROGRAM_BODY),
+    bundle(LIBRARY, { head: LIBRARY_HEAD, readable: true, parts: located("./body/", packages) }),
+    bundle(PROGRAM_BODY, { parts: located("./", packages) }).then((made) => part(PROGRAM_BODY, made)),
     buildTypes({ root: ROOT, outDir: join(DIST, "types") }),
   ]);
-  const bodyPath = `body/${createHash("sha256").update(body.code).digest("hex").slice(0, 16)}.js`;
-  const program = await bundle(PROGRAM, { head: PROGRAM_HEAD, body: `./${bodyPath}` });
+  const program = await bundle(PROGRAM, { head: PROGRAM_HEAD, parts: located("./body/", [body]) });
 
-  await writeAtomically("LICENSES.txt", await renderLicences(ROOT, [library.metafile, body.metafile, program.metafile]));
+  const parts = [body, ...packages];
+  await writeAtomically(
+    "LICENSES.txt",
+    await renderLicences(
+      ROOT,
+      [library, program, ...parts].map(({ metafile }) => metafile),
+    ),
+  );
   await buildDaemon({ root: ROOT, outDir: DIST });
-  await writeAtomically(bodyPath, body.code);
+  for (const { file, code } of parts) await writeAtomically(`body/${file}`, code);
   await writeAtomically("index.js", library.code);
   await writeAtomically("holdfast.js", program.code, 0o755);
   await writeAtomically(".built", "");
   // The launcher compares this time with those of the sources; one that changed during the build must count as newer.
   await utimes(join(DIST, ".built"), startedAt, startedAt);
   await rm(join(DIST, ".cache"), { recursive: true, force: true });
-  await removeOldBodies(bodyPath);
+  await removeOldParts(new Set(parts.map(({ file }) => file)));
 }
 
-async function bundle(entryPoint: string, { head, body, readable = false }: BundleOptions = {}): Promise<Bundle> {
+/** A part carries a digest of its content in its name. */
+function part(name: string, { code, metafile }: Bundle): Part {
+  const digest = createHash("sha256").update(code).digest("hex").slice(0, 16);
+  return { name, file: `${basename(name, ".ts")}-${digest}.js`, code, metafile };
+}
+
+/** Where a bundle finds them. */
+function located(directory: string, parts: readonly Part[]): Map<string, string> {
+  return new Map(parts.map(({ name, file }) => [name, directory + file]));
+}
+
+async function bundle(
+  source: string | { contents: string; resolveDir: string },
+  { head, parts = new Map(), readable = false }: BundleOptions = {},
+): Promise<Bundle> {
+  const entryPoint = typeof source === "string" ? source : source.contents;
   const { version } = JSON.parse(await readFile(join(ROOT, "package.json"), "utf8")) as { version: string };
   const { outputFiles, metafile } = await build({
     absWorkingDir: ROOT,
-    entryPoints: [entryPoint],
+    ...(typeof source === "string" ? { entryPoints: [source] } : { stdin: source }),
     outfile: "bundle.js",
     bundle: true,
     format: "esm",
@@ -108,7 +146,7 @@ async function bundle(entryPoint: string, { head, body, readable = false }: Bund
     define: { HOLDFAST_VERSION: JSON.stringify(version) },
     // Its build for node is CommonJS, which cannot be tree-shaken and takes 3 ms longer to load.
     alias: { yaml: join(ROOT, "node_modules/yaml/browser/index.js") },
-    plugins: body === undefined ? [] : [leaveOut(PROGRAM_BODY, body)],
+    plugins: [leaveOut(parts), ...(readable ? [] : [lazyBuiltins()])],
     metafile: true,
     write: false,
     logLevel: "warning",
@@ -118,19 +156,21 @@ async function bundle(entryPoint: string, { head, body, readable = false }: Bund
   const required = Object.values(metafile.outputs).flatMap(({ imports }) => imports.filter(({ kind }) => kind === "require-call"));
   const foreign = required.map(({ path }) => path).filter((path) => !isBuiltin(path));
   if (foreign.length > 0) throw new Error(`${entryPoint} requires ${foreign.join(", ")} at run time, which is not in the bundle`);
+  const body = parts.get(PROGRAM_BODY);
   if (body !== undefined && !output.text.includes(body))
     throw new Error(`${entryPoint} no longer imports ${PROGRAM_BODY} lazily: correct scripts/build.ts`);
   return { code: output.contents, metafile };
 }
 
-/** Keeps one source file out of a bundle and lets it be loaded from `path` instead. */
-function leaveOut(source: string, path: string): Plugin {
+/** Keeps parts out of a bundle and lets them be loaded from their own files instead. */
+function leaveOut(parts: ReadonlyMap<string, string>): Plugin {
   return {
     name: "leave-out",
     setup({ onResolve }) {
-      onResolve({ filter: /^\./ }, ({ path: specifier, resolveDir, kind }) => {
-        const found = kind === "dynamic-import" && join(resolveDir, specifier) === join(ROOT, source);
-        return found ? { path, external: true } : undefined;
+      onResolve({ filter: /^/ }, ({ path: specifier, resolveDir, kind }) => {
+        const name = specifier.startsWith(".") ? relative(ROOT, join(resolveDir, specifier)) : specifier;
+        const path = kind === "dynamic-import" ? parts.get(name) : undefined;
+        return path === undefined ? undefined : { path, external: true };
       });
     },
   };
@@ -144,10 +184,10 @@ async function writeAtomically(path: string, contents: string | Uint8Array, mode
   await rename(temporary, target);
 }
 
-async function removeOldBodies(current: string): Promise<void> {
-  const before = Date.now() - KEEP_OLD_BODIES_MS;
+async function removeOldParts(current: ReadonlySet<string>): Promise<void> {
+  const before = Date.now() - KEEP_OLD_PARTS_MS;
   for (const name of await readdir(join(DIST, "body"))) {
     const path = join(DIST, "body", name);
-    if (`body/${name}` !== current && (await stat(path)).mtimeMs < before) await rm(path);
+    if (!current.has(name) && (await stat(path)).mtimeMs < before) await rm(path);
   }
 }

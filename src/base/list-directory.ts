@@ -1,11 +1,11 @@
 /** @module The names in one of Holdfast's own directories. */
-import { readdir } from "node:fs/promises";
+import { readdirSync } from "node:fs";
 import { describeError, HoldfastError, systemCode } from "./errors.ts";
 
 /** None when there is no such directory. @throws `state-unreadable` */
-export async function listDirectory(path: string): Promise<string[]> {
+export function listDirectory(path: string): string[] {
   try {
-    return await readdir(path);
+    return readdirSync(path);
   } catch (error) {
     if (systemCode(error) === "ENOENT") return [];
     throw new HoldfastError("state-unreadable", `cannot list ${path}: ${describeError(error)}`, { facts: { path }, cause: error });

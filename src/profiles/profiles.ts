@@ -49,7 +49,9 @@ export function createProfiles(root: string): Profiles {
   };
 
   const list = async () => {
-    const others = (await listDirectory(folder)).filter((name) => isProfileName(name) && name !== DEFAULT_PROFILE).sort();
+    const others = listDirectory(folder)
+      .filter((name) => isProfileName(name) && name !== DEFAULT_PROFILE)
+      .sort();
     const all = await Promise.all([DEFAULT_PROFILE, ...others].map(describe));
     return all.filter((profile) => profile.made || profile.name === DEFAULT_PROFILE);
   };

@@ -41,7 +41,7 @@ async function readyClone() {
   const copied = ["holdfast", "scripts", "package.json", "package-lock.json", "tsconfig.json", "tsconfig.build.json"];
   for (const path of copied) await cp(join(root, path), join(clone.path, path), { recursive: true });
   for (const path of ["src", "holdfastd", "dist", "node_modules/node/bin"]) await mkdir(join(clone.path, path), { recursive: true });
-  await writeFile(join(clone.path, "node_modules/node/bin/node"), '#!/bin/sh\nshift\necho "$@"\n', { mode: 0o755 });
+  await writeFile(join(clone.path, "node_modules/node/bin/node"), '#!/bin/sh\nshift 2\necho "$@"\n', { mode: 0o755 });
   for (const path of ["node_modules/.package-lock.json", "dist/.built"]) await writeFile(join(clone.path, path), "");
   return clone;
 }

@@ -48,6 +48,7 @@ export interface DaemonLink extends AsyncDisposable {
 export interface DaemonStream extends Duplex {
   ref?(): unknown;
   unref?(): unknown;
+  destroySoon?(): void;
   /** Puts what comes where it is told to, instead of emitting it: much faster. */
   receive?(receiver: Receiver): void;
 }
@@ -150,12 +151,14 @@ export async function linkDaemon(stream: DaemonStream, { secret, label, clock }:
     if (handlers === undefined) throw protocolError(`a message for channel ${frame.channel}, which is not open`);
     if (handlers.onFrame(frame)) close(frame.channel);
   };
+  /** When all is sent; the daemon takes it for the end, so there is no answer to wait for. */
+  const hangUp = () => (stream.destroySoon ? stream.destroySoon() : stream.end());
   const close = (channel: number) => {
     channels.delete(channel);
     if (channels.size > 0) return;
     // A link on which nothing happens keeps no program running.
     stream.unref?.();
-    if (givenUp) stream.end();
+    if (givenUp) hangUp();
   };
   const take = (frames: () => Frame[]) => {
     try {
@@ -212,7 +215,7 @@ export async function linkDaemon(stream: DaemonStream, { secret, label, clock }:
       if (channels.size > 0) return;
       // Whoever waits for the end must live to see it.
       stream.ref?.();
-      stream.end();
+      hangUp();
       await closed;
     },
   };

@@ -34,7 +34,7 @@ export function createDriver({ sandboxDir, hostEnv, daemonProgram, clock, log }:
   const directoryOf = ({ install, profile, task }: Owner) => join(root, ...[install, profile, task].map(taskSegment));
 
   const readRef = async (directory: string): Promise<SandboxRef | null> => {
-    const record = await readRecord(directory);
+    const record = readRecord(directory);
     return record && toRef(record);
   };
   /** One damaged record must not hide all the others. */
@@ -136,13 +136,11 @@ export function createDriver({ sandboxDir, hostEnv, daemonProgram, clock, log }:
 
     async list(filter) {
       const installDir = join(root, taskSegment(filter.install));
-      const profileDirs = filter.profile === undefined ? await subfolders(installDir) : [join(installDir, taskSegment(filter.profile))];
+      const profileDirs = filter.profile === undefined ? subfolders(installDir) : [join(installDir, taskSegment(filter.profile))];
       const { task } = filter;
-      const directories = await Promise.all(
-        profileDirs.map(async (folder) => (task === undefined ? subfolders(folder) : [join(folder, taskSegment(task))])),
-      );
+      const directories = profileDirs.flatMap((folder) => (task === undefined ? subfolders(folder) : [join(folder, taskSegment(task))]));
       const asksForOne = filter.profile !== undefined && task !== undefined;
-      const refs = await Promise.all(directories.flat().map(asksForOne ? readRef : readRefOrWarn));
+      const refs = await Promise.all(directories.map(asksForOne ? readRef : readRefOrWarn));
       return refs.filter((ref) => ref !== null).filter(({ owner }) => ownerMatches(owner, filter));
     },
 
@@ -175,8 +173,8 @@ export function createDriver({ sandboxDir, hostEnv, daemonProgram, clock, log }:
   };
 }
 
-async function subfolders(path: string): Promise<string[]> {
-  return (await listDirectory(path)).map((name) => join(path, name));
+function subfolders(path: string): string[] {
+  return listDirectory(path).map((name) => join(path, name));
 }
 
 function toRef({ id, install, profile, task, fingerprint, createdAt }: SandboxRecord): SandboxRef {

@@ -1,7 +1,8 @@
 /** @module A holdfastd on the host itself: found by its socket, or started. */
 import { execFile } from "node:child_process";
 import { once } from "node:events";
-import { lstat, open, readFile, writeFile } from "node:fs/promises";
+import { lstatSync, readFileSync, type Stats } from "node:fs";
+import { open, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { throwIfAborted } from "../../../base/abort.ts";
 import { type Clock, delay } from "../../../base/clock.ts";
@@ -84,10 +85,7 @@ async function start({ program, runDir, sandboxId, hostEnv }: HostDaemonOptions)
 /** `none`: nothing is there. `dead`: somebody was, and did not clean up. */
 async function connectSocket(runDir: string): Promise<DaemonStream | "none" | "dead"> {
   const path = join(runDir, SOCKET_FILE);
-  const facts = await lstat(path).catch((error: unknown) => {
-    if (systemCode(error) === "ENOENT") return null;
-    throw wrapError(error, "daemon-failed", `cannot look at ${path}`, { facts: { path } });
-  });
+  const facts = look(path);
   if (facts === null) return "none";
   // A link would lead to somebody else's socket.
   if (!facts.isSocket()) throw failed(runDir, `${path} is not a socket`);
@@ -103,9 +101,19 @@ async function connectSocket(runDir: string): Promise<DaemonStream | "none" | "d
   }
 }
 
+/** Not through node's thread pool, as above all for small files that every call begins with: the way there takes ten times as long. */
+function look(path: string): Stats | null {
+  try {
+    return lstatSync(path);
+  } catch (error) {
+    if (systemCode(error) === "ENOENT") return null;
+    throw wrapError(error, "daemon-failed", `cannot look at ${path}`, { facts: { path } });
+  }
+}
+
 async function proveLink(socket: DaemonStream, { runDir, clock }: { runDir: string; clock: Clock }): Promise<DaemonLink> {
   try {
-    const secret = Buffer.from(await readFile(join(runDir, SECRET_FILE), "latin1"), "hex");
+    const secret = Buffer.from(readFileSync(join(runDir, SECRET_FILE), "latin1"), "hex");
     return await linkDaemon(socket, { secret, label: `holdfast ${process.pid}`, clock });
   } catch (error) {
     socket.destroy();

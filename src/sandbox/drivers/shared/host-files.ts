@@ -1,5 +1,6 @@
 /** @module Small private files of a sandbox whose files are the host's. */
-import { lstat, mkdir, readFile, rm, writeFile } from "node:fs/promises";
+import { lstatSync } from "node:fs";
+import { mkdir, readFile, rm, writeFile } from "node:fs/promises";
 import { dirname, join, relative, sep } from "node:path";
 import { describeError, HoldfastError, systemCode } from "../../../base/errors.ts";
 import { listDirectory } from "../../../base/list-directory.ts";
@@ -25,8 +26,7 @@ export function createHostFiles(stateDir: string, inSandbox: (work: () => Promis
       );
     },
     async list(path) {
-      const names = await listDirectory(path);
-      const entries = await Promise.all(names.map((name) => describeEntry(path, name)));
+      const entries = listDirectory(path).map((name) => describeEntry(path, name));
       return entries.filter((entry) => entry !== null);
     },
     async remove(path) {
@@ -58,9 +58,9 @@ async function writing(path: string, work: () => Promise<void>): Promise<void> {
 }
 
 /** Null when it went away between the listing and the look. */
-async function describeEntry(path: string, name: string): Promise<FileEntry | null> {
+function describeEntry(path: string, name: string): FileEntry | null {
   try {
-    const facts = await lstat(join(path, name));
+    const facts = lstatSync(join(path, name));
     return { name, directory: facts.isDirectory(), modifiedAt: facts.mtimeMs };
   } catch (error) {
     if (systemCode(error) === "ENOENT") return null;
