@@ -24,6 +24,7 @@ const PROBES = {
   fish: () => program("fish"),
   /** The right to mount a small tmpfs, for tests of a full disk. */
   mount: () => probeMount(),
+  "musl-gcc": () => program("musl-gcc"),
   script: () => program("script"),
   tmux: () => program("tmux"),
   top: () => program("top"),
