@@ -112,8 +112,10 @@ int socket_open(const char *path) {
   if (code) return code;
   /* In a container the daemon is often root and the directory a user's: who owns the directory may connect. */
   if (fstat(directory, &owner) == 0 && owner.st_uid != geteuid() &&
-      fchownat(directory, name, owner.st_uid, owner.st_gid, AT_SYMLINK_NOFOLLOW) < 0 && errno != EPERM)
-    return fail("cannot give away", path);
+      fchownat(directory, name, owner.st_uid, owner.st_gid, AT_SYMLINK_NOFOLLOW) < 0) {
+    /* Or it is another user: then whoever gets to the directory may try, and the handshake decides. */
+    if (errno != EPERM || fchmodat(directory, name, 0777, 0) < 0) return fail("cannot give away", path);
+  }
   watch_file(parent);
   return watch_set(&listener, EPOLLIN) ? 0 : fail("cannot watch", path);
 }

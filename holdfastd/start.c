@@ -1,6 +1,6 @@
 #include "holdfastd.h"
 
-enum { FLAG_INPUT = 1, FLAG_MERGE = 2, FLAG_PTY = 4, ARGUMENTS_MAX = 4096 };
+enum { FLAG_INPUT = 1, FLAG_MERGE = 2, FLAG_PTY = 4, FLAG_INHERIT = 8, FLAGS_ALL = 15, ARGUMENTS_MAX = 4096 };
 
 /* A pipe between the command's descriptor `number` and the daemon. */
 static bool open_pipe(struct command *c, struct launch *launch, int number) {
@@ -40,6 +40,21 @@ static void close_command_side(struct launch *launch) {
   }
 }
 
+/* The daemon's own variables but for those that are given anew, and these. NULL: there is no memory. */
+static char **join_environment(char **given) {
+  size_t count = 0, n = 0;
+  for (char **own = environ; *own; own++) count++;
+  for (char **more = given; *more; more++) count++;
+  char **all = calloc(count + 1, sizeof *all);
+  for (char **own = environ; all && *own; own++) {
+    char **same = given;
+    while (*same && strncmp(*same, *own, strcspn(*own, "=") + 1)) same++;
+    if (!*same) all[n++] = *own;
+  }
+  for (char **more = given; all && *more; more++) all[n++] = *more;
+  return all;
+}
+
 static struct command *command_open(struct connection *connection, uint32_t id) {
   struct command *c = channel_open(connection, id, sizeof *c, &call_type);
   if (!c) return NULL;
@@ -63,6 +78,7 @@ enum { CWD, STATE, NAME, SHOWN };
 /* False with errno set: nothing was started. */
 static bool command_launch(struct command *c, const struct fields *f, struct launch *launch) {
   uint8_t flags = (uint8_t)f->n[FLAGS];
+  char **joined = NULL;
   errno = ESHUTDOWN;
   if (stopping) return false;
   c->pty = launch->pty = flags & FLAG_PTY;
@@ -75,9 +91,14 @@ static bool command_launch(struct command *c, const struct fields *f, struct lau
     c->process = process_create(c, f->t[NAME], f->t[SHOWN], f->n[CAP]);
     if (!c->process) return false;
   }
-  if (!open_descriptors(c, launch, flags)) return false;
+  if (flags & FLAG_INHERIT && !(launch->env = joined = join_environment(launch->env))) return false;
+  if (!open_descriptors(c, launch, flags)) {
+    free(joined);
+    return false;
+  }
   command_resize(c, f->n[ROWS], f->n[COLUMNS]);
   c->control.fd = keeper_start(launch);
+  free(joined);
   return c->control.fd >= 0 && watch_set(&c->control, EPOLLIN);
 }
 
@@ -85,7 +106,7 @@ void request_start(struct connection *connection, uint32_t id, const struct fiel
   struct launch launch = {.argv = f->l[0], .env = f->l[1], .cwd = f->t[CWD], .fds = {-1, -1, -1, -1, -1}};
   size_t count = 0;
   while (launch.argv[count]) count++;
-  connection->cut = !count || count > ARGUMENTS_MAX || f->n[KIND] > 1 || f->n[FLAGS] > 7 || strlen(f->t[NAME]) > NAME_LIMIT ||
+  connection->cut = !count || count > ARGUMENTS_MAX || f->n[KIND] > 1 || f->n[FLAGS] > FLAGS_ALL || strlen(f->t[NAME]) > NAME_LIMIT ||
                     strlen(f->t[SHOWN]) > SHOWN_LIMIT;
   struct command *c = connection->cut ? NULL : command_open(connection, id);
   if (!c) return;

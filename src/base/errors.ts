@@ -79,6 +79,16 @@ export const ERROR_KINDS = {
     fix: "Run `holdfast doctor`, which says why and what to do.",
     retryable: false,
   },
+  "engine-not-found": {
+    meaning: "The program of the container engine, docker or podman, is not there.",
+    fix: "Install docker or podman, or set HOLDFAST_DOCKER_BINARY to the program.",
+    retryable: false,
+  },
+  "engine-not-responding": {
+    meaning: "The container engine is installed but does not answer.",
+    fix: "Start it, or correct the permissions that the message names, then run `holdfast doctor`.",
+    retryable: true,
+  },
   "file-exists": {
     meaning: "Something is already there under that path in the sandbox.",
     fix: "Choose another path, or remove it first.",

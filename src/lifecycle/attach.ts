@@ -21,6 +21,8 @@ export interface AttachOptions {
 
 /** A sandbox that does not persist is never looked for: it is fresh, and of this process alone. */
 export async function attach(owner: Owner, spec: SandboxSpec, options: AttachOptions): Promise<Attached> {
+  const near = spec.persist ? await options.driver.attach?.(owner, { signal: options.signal }) : undefined;
+  if (near) return { ...near, origin: "found" };
   const found = spec.persist ? await look(owner, options) : undefined;
   const connection = found && (await connect(found, options));
   if (found && connection) return { ref: found, connection, origin: "found" };
@@ -64,7 +66,9 @@ async function connect(ref: SandboxRef, { driver, log, signal }: AttachOptions):
 }
 
 async function make(owner: Owner, spec: SandboxSpec, options: AttachOptions): Promise<Attached | undefined> {
-  const ref = await options.driver.create(owner, spec, { signal: options.signal });
+  const { driver, log, signal } = options;
+  await driver.prepare?.(spec, { signal, onProgress: (line) => log.info(line, { task: owner.task }) });
+  const ref = await driver.create(owner, spec, { signal });
   try {
     const connection = await connect(ref, options);
     return connection && { ref, connection, origin: "created" };

@@ -54,6 +54,16 @@ export interface Abortable {
   readonly signal?: AbortSignal;
 }
 
+export interface PrepareOptions extends Abortable {
+  /** One line for people, now and then. */
+  onProgress?(line: string): void;
+}
+
+export interface DestroyOptions extends Abortable {
+  /** Also what would otherwise outlive the sandbox: the files of one that keeps them. */
+  readonly purge?: boolean;
+}
+
 export interface SandboxDriver {
   /** The value of `terminal.backend` that selects it. For people: code never compares it. */
   readonly name: string;
@@ -62,6 +72,10 @@ export interface SandboxDriver {
   /** Looks whether the backend works on this machine. Never throws, never changes anything. */
   check(options?: Abortable): Promise<Availability>;
 
+  /** Fetches what `create` needs and may take long, such as an image. Without it, there is nothing to fetch. */
+  prepare?(spec: SandboxSpec, options?: PrepareOptions): Promise<void>;
+  /** A running sandbox of the owner, if it can be reached without asking the backend, which may be slow. Null otherwise. */
+  attach?(owner: Owner, options?: Abortable): Promise<{ readonly ref: SandboxRef; readonly connection: Connection } | null>;
   /**
    * Makes the sandbox of `owner`, or returns the one that is there: of two concurrent calls for one owner, in any two processes,
    * both get the same sandbox. An existing sandbox is returned as it is, also when it was made with another spec
@@ -82,7 +96,7 @@ export interface SandboxDriver {
    * Ends everything that runs in the sandbox and removes all it owns. Absent is success, so twice is harmless.
    * The caller decides whether a busy sandbox may go.
    */
-  destroy(ref: SandboxRef, options?: Abortable): Promise<void>;
+  destroy(ref: SandboxRef, options?: DestroyOptions): Promise<void>;
 
   /** What runs in the sandbox, whoever started it. Without it, the driver cannot tell. */
   activity?(ref: SandboxRef): Promise<SandboxActivity[]>;
@@ -104,6 +118,8 @@ export interface Connection extends AsyncDisposable {
   readonly files?: FileAccess;
   /** There when holdfastd runs in the sandbox. Without it calls go through `spawn`, and there are no background processes and no ptys. */
   readonly daemon?: DaemonAccess;
+  /** Variables that every command gets, whatever its session has, and that are not saved with it: values that are taken from the caller. */
+  readonly callVariables?: Readonly<Record<string, string>>;
   /** The sandbox had to be started again although nobody stopped it: what ran in it before is gone. */
   readonly restarted?: boolean;
 }

@@ -130,7 +130,7 @@ async function start(
   const text = commandText(command);
   checkProcessOptions(options);
   const { name = "", session = DEFAULT_SESSION, stdin = false, tty, keepBytes = KEEP_BYTES } = options;
-  const env = oneCallVariables(options.env ?? {});
+  const env = { ...machinery.connection.callVariables, ...oneCallVariables(options.env ?? {}) };
   const cwd = checkDirectory(options.cwd);
   // Nobody waits for what the shell of a process reports. So a call shows first that session, directory and variables are good.
   await runCall(machinery, PROBE, { session, env, overflowFile: false, ...(cwd !== null && { cwd }) });
@@ -150,7 +150,7 @@ async function start(
       link,
       {
         argv: processArgv(script),
-        env: environment(oneCallEnvironment(env)),
+        ...environment(oneCallEnvironment(env)),
         cwd: "/",
         stdin: stdin ? "pipe" : "none",
         merge: true,

@@ -47,7 +47,7 @@ export async function runCall(machinery: CallMachinery, command: Command, option
   const session = options.session ?? DEFAULT_SESSION;
   const request: Request = {
     text: commandText(command),
-    env: oneCallVariables(options.env ?? {}),
+    env: { ...machinery.connection.callVariables, ...oneCallVariables(options.env ?? {}) },
     cwd: checkDirectory(options.cwd),
     session,
     timeoutMs: checkTimeout(options.timeoutMs ?? machinery.defaultTimeoutMs),

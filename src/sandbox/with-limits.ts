@@ -3,9 +3,9 @@ import { throwIfAborted, untilAborted } from "../base/abort.ts";
 import type { Clock } from "../base/clock.ts";
 import { describeError, ERROR_KINDS, HoldfastError } from "../base/errors.ts";
 import type { Logger } from "../base/log.ts";
-import type { Abortable, SandboxDriver, SandboxRef } from "./driver.ts";
+import type { Abortable, Owner, SandboxDriver, SandboxRef } from "./driver.ts";
 
-type Operation = "check" | "list" | "create" | "connect" | "destroy" | "activity";
+type Operation = "attach" | "check" | "list" | "create" | "connect" | "destroy" | "activity";
 
 export interface DriverLimits {
   /** Milliseconds that each operation may take, once it has begun. */
@@ -15,7 +15,7 @@ export interface DriverLimits {
 }
 
 export const DRIVER_LIMITS: DriverLimits = {
-  timeMs: { check: 5_000, list: 10_000, create: 60_000, connect: 30_000, destroy: 60_000, activity: 10_000 },
+  timeMs: { attach: 10_000, check: 5_000, list: 10_000, create: 60_000, connect: 30_000, destroy: 60_000, activity: 10_000 },
   changesAtOnce: 8,
 };
 
@@ -36,6 +36,7 @@ export function withLimits(driver: SandboxDriver, { clock, log, limits = {} }: W
   const timeMs = { ...DRIVER_LIMITS.timeMs, ...limits.timeMs };
   const changes = createSlots(limits.changesAtOnce ?? DRIVER_LIMITS.changesAtOnce);
   const activity = driver.activity?.bind(driver);
+  const attach = driver.attach?.bind(driver);
 
   /**
    * Cancelling is left to the driver, which alone can leave nothing half-made; the limit is not: when it is up, the caller goes on at once.
@@ -90,7 +91,16 @@ export function withLimits(driver: SandboxDriver, { clock, log, limits = {} }: W
       }),
     list: (filter, options = {}) => bounded("list", options, { run: (abortable) => driver.list(filter, abortable) }),
     destroy: (ref, options = {}) =>
-      changes.take(options.signal, () => bounded("destroy", options, { run: (abortable) => driver.destroy(ref, abortable) })),
+      changes.take(options.signal, () =>
+        bounded("destroy", options, { run: (abortable) => driver.destroy(ref, { ...options, ...abortable }) }),
+      ),
+    ...(attach && {
+      attach: (owner: Owner, options: Abortable = {}) =>
+        bounded("attach", options, {
+          run: (abortable) => attach(owner, abortable),
+          late: (found) => found?.connection[Symbol.asyncDispose](),
+        }),
+    }),
     ...(activity && { activity: (ref: SandboxRef) => bounded("activity", {}, { run: () => activity(ref) }) }),
   };
 }

@@ -2,7 +2,8 @@
 import type { Clock } from "../base/clock.ts";
 import { describeError } from "../base/errors.ts";
 import type { LogFields, Logger } from "../base/log.ts";
-import type { SandboxDriver, SandboxRef } from "./driver.ts";
+import type { Abortable, Owner, PrepareOptions, SandboxDriver, SandboxRef } from "./driver.ts";
+import type { SandboxSpec } from "./spec.ts";
 
 export interface WithLogOptions {
   clock: Clock;
@@ -25,6 +26,8 @@ export function withLog(driver: SandboxDriver, { clock, log }: WithLogOptions): 
     }
   };
   const activity = driver.activity?.bind(driver);
+  const attach = driver.attach?.bind(driver);
+  const prepare = driver.prepare?.bind(driver);
 
   return {
     ...driver,
@@ -33,6 +36,8 @@ export function withLog(driver: SandboxDriver, { clock, log }: WithLogOptions): 
     connect: (ref, options) => logged("connect", about(ref), () => driver.connect(ref, options)),
     list: (filter, options) => logged("list", { ...filter }, () => driver.list(filter, options)),
     destroy: (ref, options) => logged("destroy", about(ref), () => driver.destroy(ref, options)),
+    ...(attach && { attach: (owner: Owner, options?: Abortable) => logged("attach", { task: owner.task }, () => attach(owner, options)) }),
+    ...(prepare && { prepare: (spec: SandboxSpec, options?: PrepareOptions) => logged("prepare", {}, () => prepare(spec, options)) }),
     ...(activity && { activity: (ref: SandboxRef) => logged("activity", about(ref), () => activity(ref)) }),
   };
 }

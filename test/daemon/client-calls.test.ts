@@ -14,7 +14,7 @@ describeIf("cc", "the client of holdfastd", () => {
   let daemon: TestDaemon;
   beforeAll(async () => {
     scratch = await temporaryDirectory();
-    daemon = await startDaemon(scratch.path);
+    daemon = await startDaemon(scratch.path, { env: { OWN: "the daemon's", BOTH: "the daemon's" } });
   });
   afterAll(async () => {
     await daemon?.stop();
@@ -44,6 +44,14 @@ describeIf("cc", "the client of holdfastd", () => {
     const { end, output } = await run(link, 'echo "$PWD"; cat; exit 3', { input: "input" });
     expect(output).toBe(`${scratch.path}\ninput`);
     expect(end).toMatchObject({ exitCode: 3, signal: null, unsaved: null });
+  });
+
+  test("gives a command the daemon's own environment too, if asked to", async () => {
+    await using link = await daemon.link();
+    const show = 'echo "${OWN-none}, ${BOTH-none}, ${GIVEN-none}"';
+    const env = { PATH: process.env.PATH ?? "", BOTH: "given", GIVEN: "given" };
+    expect((await run(link, show, { env, inherit: true })).output).toBe("the daemon's, given, given\n");
+    expect((await run(link, show, { env })).output).toBe("none, given, given\n");
   });
 
   test("S34 hands over a long output whole, within its window", async () => {

@@ -21,10 +21,14 @@ const PROBES = {
   cc: () => program("cc"),
   clang: () => program("clang"),
   docker: () => program("docker") ?? succeeds("docker", ["version"], "no container engine answers"),
+  /** A Docker engine of the tests' own, or the one they were told to use. */
+  dockerd: () => program("docker") ?? (process.env.HOLDFAST_TEST_ENGINE ? null : (program("/usr/sbin/dockerd") ?? root())),
   fish: () => program("fish"),
   /** The right to mount a small tmpfs, for tests of a full disk. */
   mount: () => probeMount(),
+  mmdebstrap: () => program("mmdebstrap"),
   "musl-gcc": () => program("musl-gcc"),
+  podman: () => program("/usr/bin/podman") ?? root(),
   script: () => program("script"),
   tmux: () => program("tmux"),
   top: () => program("top"),
@@ -78,6 +82,10 @@ function failWith(reason: string): void {
 function program(name: string): string | null {
   const { error } = spawnSync(name, ["--version"], { stdio: "ignore" });
   return error === undefined ? null : `${name} is not installed`;
+}
+
+function root(): string | null {
+  return process.getuid?.() === 0 ? null : "only root can start it for tests";
 }
 
 function succeeds(name: string, args: string[], problem: string): string | null {

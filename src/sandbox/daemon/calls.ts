@@ -12,6 +12,7 @@ import { createReader, createWriter, type Frame, LONGEST_PAYLOAD, protocolError 
 const FLAG_STDIN = 1;
 const FLAG_MERGE = 2;
 const FLAG_PTY = 4;
+const FLAG_INHERIT = 8;
 const KIND_CALL = 0;
 const KIND_PROCESS = 1;
 const CAUSE_TIMEOUT = 1;
@@ -27,6 +28,8 @@ const LONGEST_SHOWN = 4_096;
 export interface DaemonCommand {
   readonly argv: readonly string[];
   readonly env: Readonly<Record<string, string>>;
+  /** Adds `env` to the daemon's own environment, instead of replacing that. */
+  readonly inherit?: boolean;
   readonly cwd: string;
   readonly stdin: "none" | "pipe";
   readonly merge: boolean;
@@ -160,10 +163,10 @@ export interface ProcessStart {
 }
 
 export function encodeStart(command: DaemonCommand, process?: ProcessStart): Buffer {
-  const { argv, env, cwd, stdin, merge, shown, timeoutMs = 0, tty, stateFile } = command;
+  const { argv, env, inherit = false, cwd, stdin, merge, shown, timeoutMs = 0, tty, stateFile } = command;
   const payload = createWriter()
     .u8(process ? KIND_PROCESS : KIND_CALL)
-    .u8((stdin === "pipe" ? FLAG_STDIN : 0) | (merge ? FLAG_MERGE : 0) | (tty ? FLAG_PTY : 0))
+    .u8((stdin === "pipe" ? FLAG_STDIN : 0) | (merge ? FLAG_MERGE : 0) | (tty ? FLAG_PTY : 0) | (inherit ? FLAG_INHERIT : 0))
     .u32(Math.min(timeoutMs, LONGEST_TIMEOUT_MS))
     .u32(GRACE_MS)
     .u32(OUTPUT_WINDOW)

@@ -22,7 +22,7 @@ export function connectThroughDaemon({ daemon, stateDir, files, restarted, findP
     async spawn([name = "", ...args], { env, cwd = "/", stdin, merge = false, onOutput }: SpawnOptions) {
       const process = await startCall(link, {
         argv: [findProgram(name), ...args],
-        env: daemon.environment(env),
+        ...daemon.environment(env),
         cwd,
         stdin,
         merge,

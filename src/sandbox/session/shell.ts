@@ -68,7 +68,7 @@ async function startThroughDaemon(
   const { text, env, stdin, merge = false, onOutput, timeoutMs, tty } = request;
   const process: DaemonProcess = await startCall(link, {
     argv: daemonCallArgv(script),
-    env: environment(oneCallEnvironment(env)),
+    ...environment(oneCallEnvironment(env)),
     cwd: "/",
     stdin,
     merge,

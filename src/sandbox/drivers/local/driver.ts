@@ -126,7 +126,7 @@ export function createDriver({ sandboxDir, hostEnv, daemonProgram, clock, log }:
         signal,
       });
       return connectThroughDaemon({
-        daemon: { link, environment: (env = hostEnv) => ({ ...env, [CALL_VARIABLE]: randomId(), [SANDBOX_VARIABLE]: ref.id }) },
+        daemon: { link, environment: (env = hostEnv) => ({ env: { ...env, [CALL_VARIABLE]: randomId(), [SANDBOX_VARIABLE]: ref.id } }) },
         stateDir,
         files: createHostFiles(stateDir, whilePresent(assertPresent)),
         restarted,

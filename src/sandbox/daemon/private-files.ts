@@ -1,0 +1,46 @@
+/** @module Small private files of a sandbox, through the daemon in it. */
+import { HoldfastError, wrapError } from "../../base/errors.ts";
+import type { FileAccess } from "../driver.ts";
+import { listDirectory, openFile, removeFile, writeFile } from "./files.ts";
+import type { DaemonLink } from "./link.ts";
+
+export function createPrivateFiles(link: DaemonLink): FileAccess {
+  return {
+    read: (path) => unlessMissing(null, "state-unreadable", () => readWhole(link, path)),
+    async write(path, bytes) {
+      await writeFile(link, path, { content: bytes, mode: 0o600, parents: true }).catch(asFailure("state-write-failed"));
+    },
+    async list(path) {
+      const entries = await unlessMissing([], "state-unreadable", () => listDirectory(link, path));
+      return entries.map(({ name, kind, modifiedAt }) => ({ name, directory: kind === "directory", modifiedAt }));
+    },
+    async remove(path) {
+      await removeFile(link, path, { recursive: true }).catch(asFailure("state-write-failed"));
+    },
+  };
+}
+
+async function readWhole(link: DaemonLink, path: string): Promise<Buffer> {
+  const output = await openFile(link, path, { limit: 0 });
+  const chunks: Uint8Array[] = [];
+  for (let chunk = await output.next(); chunk !== null; chunk = await output.next()) chunks.push(chunk.bytes);
+  return Buffer.concat(chunks);
+}
+
+async function unlessMissing<T, E>(empty: E, code: "state-unreadable", work: () => Promise<T>): Promise<T | E> {
+  try {
+    return await work();
+  } catch (error) {
+    if (HoldfastError.isInstance(error) && error.code === "file-not-found") return empty;
+    return asFailure(code)(error);
+  }
+}
+
+/** A sandbox that is gone stays what it is; everything else is a failure of ours in it. */
+function asFailure(code: "state-unreadable" | "state-write-failed") {
+  return (error: unknown): never => {
+    if (HoldfastError.isInstance(error) && !error.code.startsWith("file-")) throw error;
+    const facts = HoldfastError.isInstance(error) ? error.facts : {};
+    throw new HoldfastError(code, wrapError(error, code, "a private file of the sandbox").message, { facts, cause: error });
+  };
+}

@@ -1,0 +1,118 @@
+/** @module The whole command line that makes a container. Pure: nothing is looked up here. */
+import { posix } from "node:path";
+import type { Mount, SandboxSpec } from "../../spec.ts";
+import type { Quirks } from "./quirks.ts";
+import { mountArgs, WORKSPACE } from "./mounts.ts";
+
+export interface RunRequest {
+  readonly name: string;
+  readonly labels: Readonly<Record<string, string>>;
+  readonly spec: SandboxSpec;
+  readonly image: string;
+  /** Inside the container; may begin with `~`. Null leaves it to the image. */
+  readonly cwd: string | null;
+  /** The home directory of the container's user. */
+  readonly home: string;
+  /** Null leaves the user to the image. */
+  readonly hostUser: { readonly uid: number; readonly gid: number } | null;
+  /** The image's own first process runs as root. */
+  readonly startsAsRoot: boolean;
+  /** False for an image that brings its own init, or an engine that has none. */
+  readonly init: boolean;
+  /** Everything that is mounted, with absolute paths; at most one for each place. */
+  readonly mounts: readonly Mount[];
+  /** The engine can limit the size of a container's own files. */
+  readonly diskSupported: boolean;
+  /** Where the engine writes the id of what it made, even when its client does not live to hear of it. Must not exist. */
+  readonly cidFile: string;
+  readonly command: readonly string[];
+  readonly quirks: Quirks;
+}
+
+export interface RunLine {
+  readonly args: string[];
+  /** For the client, which passes them on by name: values show in no list of arguments. */
+  readonly env: Record<string, string>;
+  /** Names in the spec's variables that mean something to the client itself and must reach commands in another way. */
+  readonly heldBack: string[];
+}
+
+/** Variables that would send the client to another engine, or make it another program. */
+const READ_BY_CLIENTS =
+  /^(?:PATH|HOME|USER|TMPDIR|(?:DOCKER|PODMAN|CONTAINERS?|BUILDAH|BUILDKIT|STORAGE|REGISTRY|XDG|LD|SSH|SSL|DBUS|GO|CGO|_CONTAINERS)_?.*|.*_PROXY)$/i;
+
+/** Without `exec` Docker mounts them noexec, and nothing can be built in /tmp. */
+const TMPFS = [
+  ["/tmp", "rw,exec,nosuid,size=512m"],
+  ["/var/tmp", "rw,noexec,nosuid,size=256m"],
+  ["/run", "rw,noexec,nosuid,size=64m"],
+] as const;
+
+export function runArgv(request: RunRequest): RunLine {
+  const { name, labels, spec, image, cidFile, command, quirks } = request;
+  const names = Object.keys(spec.env).sort();
+  const passed = names.filter((variable) => !READ_BY_CLIENTS.test(variable));
+  return {
+    args: [
+      ...["run", "-d", ...(request.init ? ["--init"] : [])],
+      // Pulling is a step of its own, with its own limit.
+      ...["--pull", "never", "--name", name, "--cidfile", cidFile, ...quirks.runArgs],
+      ...Object.entries(labels).flatMap(([label, value]) => ["--label", `${label}=${value}`]),
+      ...directoryArgs(request),
+      ...hardeningArgs(request),
+      ...request.mounts.flatMap(mountArgs),
+      ...scratchArgs(request),
+      ...limitArgs(request),
+      ...passed.flatMap((variable) => ["-e", variable]),
+      ...spec.extraArgs,
+      ...[image, ...command],
+    ],
+    env: Object.fromEntries(passed.map((variable) => [variable, spec.env[variable] ?? ""])),
+    heldBack: names.filter((variable) => READ_BY_CLIENTS.test(variable)),
+  };
+}
+
+function directoryArgs({ cwd, home }: RunRequest): string[] {
+  if (cwd === null) return [];
+  return ["-w", cwd === "~" || cwd.startsWith("~/") ? posix.join(home, cwd.slice(1)) : cwd];
+}
+
+function hardeningArgs({ hostUser, startsAsRoot, spec, mounts }: RunRequest): string[] {
+  const capabilities = ["DAC_OVERRIDE", "CHOWN", "FOWNER"];
+  // An image that starts as root may want to become somebody else.
+  if (startsAsRoot && hostUser === null) capabilities.push("SETUID", "SETGID");
+  return [
+    ...["--cap-drop", "ALL", ...capabilities.flatMap((capability) => ["--cap-add", capability])],
+    ...["--security-opt", "no-new-privileges"],
+    // Left out, podman would set a limit of its own.
+    ...["--pids-limit", String(spec.limits.pids || -1)],
+    ...TMPFS.filter(([path]) => isFree(path, mounts)).flatMap(([path, options]) => ["--tmpfs", `${path}:${options}`]),
+    ...(spec.network ? [] : ["--network", "none"]),
+    ...(hostUser === null ? [] : ["--user", `${hostUser.uid}:${hostUser.gid}`]),
+  ];
+}
+
+/** Home and workspace of a sandbox whose files go with it. Open to every user, because an image's own user is not known here. */
+function scratchArgs({ spec, home, mounts }: RunRequest): string[] {
+  if (spec.keepFiles) return [];
+  const places = [
+    [WORKSPACE, "10g"],
+    [home, "1g"],
+  ] as const;
+  return places
+    .filter(([path]) => isFree(path, mounts))
+    .flatMap(([path, size]) => ["--tmpfs", `${path}:rw,exec,nosuid,mode=1777,size=${size}`]);
+}
+
+function limitArgs({ spec: { limits }, diskSupported }: RunRequest): string[] {
+  return [
+    ...(limits.cpu > 0 ? ["--cpus", String(limits.cpu)] : []),
+    ...(limits.memoryMb > 0 ? ["--memory", `${limits.memoryMb}m`] : []),
+    ...(limits.diskMb > 0 && diskSupported ? ["--storage-opt", `size=${limits.diskMb}m`] : []),
+  ];
+}
+
+/** Two mounts in one place are an error of the engine: what was asked for by its path wins. */
+function isFree(path: string, mounts: readonly Mount[]): boolean {
+  return mounts.every(({ target }) => target !== path);
+}

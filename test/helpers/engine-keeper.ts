@@ -1,0 +1,105 @@
+/**
+ * @module Ends every process, cgroup and mount of the engines in one directory and removes it. It asks no engine, since one may hang,
+ * and what they hold is thrown away anyway.
+ */
+import { execFileSync } from "node:child_process";
+import { existsSync, globSync, readdirSync, readFileSync, rmdirSync } from "node:fs";
+import { basename } from "node:path";
+import { setTimeout as pause } from "node:timers/promises";
+
+const ENGINES = /^(?:dockerd|containerd|containerd-shim|containerd-shim-runc-v2|docker-proxy|runc|crun|conmon|podman)$/;
+const ROUNDS = 200;
+const PAUSE_MS = 25;
+
+interface Running {
+  readonly pid: number;
+  readonly parent: number;
+  readonly name: string;
+  readonly command: string;
+}
+
+const place = process.argv[2] ?? "";
+if (!/^\/tmp\/hfe-\w+$/.test(place)) throw new Error(`${place} is not the place of a test's engines`);
+if (existsSync(place)) await clear();
+
+async function clear(): Promise<void> {
+  const groups = cgroups();
+  for (let round = 0; round < ROUNDS; round += 1) {
+    const left = [...ownProcesses(), ...groups.flatMap(membersOf)];
+    if (left.length === 0) break;
+    for (const pid of left) kill(pid);
+    await pause(PAUSE_MS);
+  }
+  for (const group of groups) attempt(() => rmdirSync(group));
+  for (const target of mountsBelow()) attempt(() => execFileSync("umount", ["--lazy", target], { stdio: "ignore" }));
+  execFileSync("rm", ["-rf", "--one-file-system", place]);
+}
+
+/** Engines whose command line names a path in this place, and all that they have started. */
+function ownProcesses(): number[] {
+  const all = runningProcesses();
+  const found = new Set(all.filter(({ name, command }) => ENGINES.test(name) && command.includes(`${place}/`)).map(({ pid }) => pid));
+  for (let size = -1; size !== found.size; ) {
+    size = found.size;
+    for (const { pid, parent } of all) if (found.has(parent)) found.add(pid);
+  }
+  return [...found];
+}
+
+function runningProcesses(): Running[] {
+  const pids = readdirSync("/proc").filter((name) => /^\d+$/.test(name));
+  return pids.flatMap((pid) => {
+    const [, name = "", state, parent] = /^\d+ \((.*)\) (\S) (\d+)/s.exec(read(`/proc/${pid}/stat`)) ?? [];
+    if (parent === undefined || state === "Z") return [];
+    return [{ pid: Number(pid), parent: Number(parent), name, command: read(`/proc/${pid}/cmdline`) }];
+  });
+}
+
+/** Docker's containers are below a cgroup named after the place, Podman's in one named after each. The innermost come first. */
+function cgroups(): string[] {
+  const own = readdirOrNone(`${place}/podman/root/overlay-containers`).filter((name) => /^[0-9a-f]{64}$/.test(name));
+  const roots = mountsOf((kind) => kind === "cgroup" || kind === "cgroup2");
+  const heads = roots.flatMap((root) => [`${root}/${basename(place)}`, ...own.flatMap((id) => globSync(`${root}/libpod_parent/libpod-*${id}`))]);
+  return heads.flatMap((head) => [...globSync(`${head}/**/cgroup.procs`)].map((file) => file.slice(0, -"/cgroup.procs".length))).sort(deepest);
+}
+
+function membersOf(group: string): number[] {
+  return read(`${group}/cgroup.procs`).split("\n").filter(Boolean).map(Number);
+}
+
+function mountsBelow(): string[] {
+  return mountsOf(() => true)
+    .filter((target) => target.startsWith(`${place}/`))
+    .sort(deepest);
+}
+
+function mountsOf(wanted: (kind: string) => boolean): string[] {
+  const lines = read("/proc/self/mounts").split("\n").filter(Boolean);
+  return lines.map((line) => line.split(" ")).flatMap(([, target = "", kind = ""]) => (wanted(kind) ? [target] : []));
+}
+
+function deepest(a: string, b: string): number {
+  return b.length - a.length;
+}
+
+/** What has ended, or was never there, is empty. */
+function read(file: string): string {
+  return attempt(() => readFileSync(file, "utf8")) ?? "";
+}
+
+function readdirOrNone(directory: string): string[] {
+  return attempt(() => readdirSync(directory)) ?? [];
+}
+
+function kill(pid: number): void {
+  attempt(() => process.kill(pid, "SIGKILL"));
+}
+
+function attempt<T>(action: () => T): T | undefined {
+  try {
+    return action();
+  } catch {
+    // It went away by itself; what did not is seen when the directory cannot be removed.
+    return undefined;
+  }
+}

@@ -1,0 +1,204 @@
+/**
+ * @module Real Docker engines for tests: one that all tests of a run share, and private ones to be stopped and frozen. None of them is
+ * the user's, except with HOLDFAST_TEST_ENGINE=unix://…, where tests must touch only what carries their own labels.
+ */
+import { execFile, spawn } from "node:child_process";
+import { existsSync } from "node:fs";
+import { mkdir, open, readFile } from "node:fs/promises";
+import { basename, dirname, join } from "node:path";
+import { setTimeout as pause } from "node:timers/promises";
+import { systemClock } from "../../src/base/clock.ts";
+import { imageArchive } from "./engine-image.ts";
+import { enginePlace, sharedPlace } from "./engine-place.ts";
+import { withFileLock } from "./file-lock.ts";
+
+const START_LIMIT_MS = 60_000;
+const ANSWER_LIMIT_MS = 5000;
+
+export interface EngineResult {
+  /** null when a signal ended the program. */
+  readonly code: number | null;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+export interface EngineContainer {
+  readonly id: string;
+  readonly name: string;
+  readonly state: string;
+}
+
+export interface TestEngine {
+  /** What HOLDFAST_DOCKER_BINARY must be. */
+  readonly binary: string;
+  /** `unix://…`, or "" for Podman, which has none. */
+  readonly host: string;
+  /** What a process needs to reach this engine. */
+  readonly env: Readonly<Record<string, string>>;
+  run(args: readonly string[]): Promise<EngineResult>;
+  /** Running or not, with the label `name` or `name=value`. */
+  containers(label: string): Promise<EngineContainer[]>;
+}
+
+export interface PrivateEngine extends TestEngine, AsyncDisposable {
+  readonly pid: number;
+  /** Its data, of which a test may fill the disk. */
+  readonly directory: string;
+  /** As the system's manager stops it, containers and all. */
+  stop(): Promise<void>;
+  start(): Promise<void>;
+  /** It accepts connections and never answers, until `thaw`. */
+  freeze(): void;
+  thaw(): void;
+}
+
+let shared: Promise<TestEngine> | undefined;
+
+/** The engine of this run, with the images of engine-image.ts. The first test that asks starts it. */
+export function testEngine(): Promise<TestEngine> {
+  shared ??= findEngine();
+  return shared;
+}
+
+async function findEngine(): Promise<TestEngine> {
+  const usersOwn = process.env.HOLDFAST_TEST_ENGINE;
+  if (usersOwn) return await loadImages(dockerAt(usersOwn));
+  const place = await sharedPlace();
+  const archive = await imageArchive();
+  return await withFileLock(join(place, "docker.lock"), async () => {
+    const directory = join(place, "docker");
+    const engine = dockerAt(hostOf(directory));
+    if (existsSync(join(directory, "ready"))) return engine;
+    await startDockerd(directory);
+    await loadImages(engine, archive);
+    await mkdir(join(directory, "ready"));
+    return engine;
+  });
+}
+
+/** An engine of the caller's own, which ends with it at the latest. */
+export async function privateEngine(): Promise<PrivateEngine> {
+  const archive = await imageArchive();
+  const place = await enginePlace();
+  const directory = join(place.path, "docker");
+  const engine = dockerAt(hostOf(directory));
+  let pid = 0;
+  const start = async () => {
+    pid = await startDockerd(directory);
+  };
+  try {
+    await start();
+    await loadImages(engine, archive);
+  } catch (error) {
+    await place[Symbol.asyncDispose]();
+    throw error;
+  }
+  return {
+    ...engine,
+    directory,
+    get pid() {
+      return pid;
+    },
+    start,
+    stop: () => stopDockerd(directory, pid),
+    freeze: () => process.kill(pid, "SIGSTOP"),
+    thaw: () => process.kill(pid, "SIGCONT"),
+    [Symbol.asyncDispose]: () => place[Symbol.asyncDispose](),
+  };
+}
+
+/** The commands that Docker and Podman share. */
+export function engineCommands(binary: string, env: Readonly<Record<string, string>>): Pick<TestEngine, "run" | "containers"> {
+  const run = (args: readonly string[]) => execute(binary, args, { env });
+  return {
+    run,
+    async containers(label) {
+      const format = "{{.ID}}\t{{.Names}}\t{{.State}}";
+      const { code, stdout, stderr } = await run(["ps", "--all", "--no-trunc", "--filter", `label=${label}`, "--format", format]);
+      if (code !== 0) throw new Error(`the containers cannot be listed: ${stderr}`);
+      const rows = stdout.split("\n").filter(Boolean);
+      return rows.map((row) => row.split("\t")).map(([id = "", name = "", state = ""]) => ({ id, name, state }));
+    },
+  };
+}
+
+export async function loadImages(engine: TestEngine, archive?: string): Promise<TestEngine> {
+  const { code, stderr } = await engine.run(["load", "--quiet", "--input", archive ?? (await imageArchive())]);
+  if (code !== 0) throw new Error(`the test images cannot be loaded: ${stderr}`);
+  return engine;
+}
+
+function dockerAt(host: string): TestEngine {
+  const env = { DOCKER_HOST: host };
+  return { binary: "docker", host, env, ...engineCommands("docker", env) };
+}
+
+function hostOf(directory: string): string {
+  return `unix://${join(directory, "s")}`;
+}
+
+/** Its process id, once it answers. */
+async function startDockerd(directory: string): Promise<number> {
+  await mkdir(directory, { recursive: true });
+  const log = await open(join(directory, "log"), "a");
+  const places = Object.entries({ "--data-root": "data", "--exec-root": "exec", "--pidfile": "pid" });
+  const args = [
+    ...["--bridge=none", "--iptables=false", "--ip6tables=false", "--exec-opt", "native.cgroupdriver=cgroupfs"],
+    // The keeper finds what runs in its containers by this name.
+    ...["--cgroup-parent", `/${basename(dirname(directory))}`, "--host", hostOf(directory)],
+    ...places.flatMap(([option, name]) => [option, join(directory, name)]),
+  ];
+  const env = { ...process.env, PATH: `${process.env.PATH}:/usr/sbin:/sbin` };
+  const child = spawn("dockerd", args, { stdio: ["ignore", log.fd, log.fd], detached: true, env });
+  child.unref();
+  try {
+    const limit = systemClock.monotonic() + START_LIMIT_MS;
+    while (child.exitCode === null && child.signalCode === null && systemClock.monotonic() < limit) {
+      if ((await answers(hostOf(directory))) && child.pid !== undefined) return child.pid;
+      await pause(50);
+    }
+  } finally {
+    await log.close();
+  }
+  throw new Error(`dockerd does not answer: ${(await readFile(join(directory, "log"), "utf8")).slice(-2000)}`);
+}
+
+async function answers(host: string): Promise<boolean> {
+  if (!existsSync(host.slice("unix://".length))) return false;
+  return (await execute("docker", ["version"], { env: { DOCKER_HOST: host }, timeout: ANSWER_LIMIT_MS })).code === 0;
+}
+
+/** It has ended when its process is gone: one started before that would refuse the directory. */
+async function stopDockerd(directory: string, pid: number): Promise<void> {
+  for (const signal of ["SIGTERM", "SIGCONT"] as const) process.kill(pid, signal);
+  const limit = systemClock.monotonic() + START_LIMIT_MS;
+  while (isAlive(pid)) {
+    if (systemClock.monotonic() > limit) throw new Error(`dockerd in ${directory} does not end`);
+    await pause(20);
+  }
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    return process.kill(pid, 0);
+  } catch {
+    // ESRCH: there is no such process.
+    return false;
+  }
+}
+
+interface ExecuteOptions {
+  readonly env: Readonly<Record<string, string>>;
+  readonly timeout?: number;
+}
+
+function execute(binary: string, args: readonly string[], { env, timeout = 0 }: ExecuteOptions): Promise<EngineResult> {
+  const options = { env: { ...process.env, ...env }, timeout, maxBuffer: 64 * 1024 * 1024 };
+  return new Promise((resolve, reject) => {
+    const child = execFile(binary, args, options, (error, stdout, stderr) => {
+      if (error && child.pid === undefined) reject(error);
+      else resolve({ code: child.exitCode, stdout, stderr });
+    });
+    child.stdin?.end();
+  });
+}
