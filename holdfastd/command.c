@@ -1,6 +1,6 @@
 #include "holdfastd.h"
 
-enum { REPORT_MAX = 16384, STATE_MAX = 16 << 20, PTY_LEFT_MAX = 1 << 20 };
+enum { WAKE_MS = 250, REPORT_MAX = 16384, STATE_MAX = 16 << 20, PTY_LEFT_MAX = 1 << 20 };
 
 struct command *commands;
 uint8_t scratch_frame[OUTPUT_HEAD + OUTPUT_MAX];
@@ -11,6 +11,7 @@ static void state_write(struct command *c, const uint8_t *bytes, size_t length) 
   if (!c->state || c->result.reason[0]) return;
   int error = c->saving.fd < 0 ? replacement_open(&c->saving, c->state, 0600) : 0;
   c->state_length += length;
+  c->state_whole = !bytes[length - 1];
   if (!error && c->state_length > STATE_MAX) error = EFBIG;
   if (!error) error = write_all(c->saving.fd, bytes, length);
   if (!error) return;
@@ -20,12 +21,16 @@ static void state_write(struct command *c, const uint8_t *bytes, size_t length) 
 
 static void state_save(struct command *c) {
   struct result *r = &c->result;
-  if (c->saving.fd >= 0 && r->signal == SIGKILL) {
-    /* It may have been killed in the middle of writing. */
-    snprintf(r->reason, sizeof r->reason, "the command was killed before its state was complete");
+  if (c->saving.fd >= 0 && !c->state_whole) {
+    snprintf(r->reason, sizeof r->reason, "it was not complete when the command ended");
     replacement_discard(&c->saving);
   } else if (c->saving.fd >= 0) {
-    int error = replacement_commit(&c->saving, false);
+    int error = ftruncate(c->saving.fd, (off_t)c->state_length - 1) < 0 ? errno : 0;
+    if (error) {
+      replacement_discard(&c->saving);
+    } else {
+      error = replacement_commit(&c->saving, false);
+    }
     r->saved = !error;
     if (error) snprintf(r->reason, sizeof r->reason, "cannot replace the state: %s", strerror(error));
   }
@@ -190,9 +195,19 @@ static void command_order(struct command *c, struct order order) {
   if (order.what == ORDER_KILL) shutdown(c->control.fd, SHUT_WR);
 }
 
+/* A command may have stopped its keeper, and may do so again: until it is gone, it is woken. */
+static void keeper_wake(struct timer *timer) {
+  struct command *c = OWNER(timer, struct command, timeout);
+  if (c->gone) return;
+  kill(c->keeper, SIGCONT);
+  timer_set(timer, now_ms() + WAKE_MS);
+}
+
 void command_kill(struct command *c, enum cause cause, uint64_t grace) {
   if (!c->ended && !c->result.cause) c->result.cause = (uint8_t)cause;
   command_order(c, (struct order){.what = ORDER_KILL, .value = (uint32_t)grace});
+  c->timeout.fire = keeper_wake;
+  keeper_wake(&c->timeout);
 }
 
 void command_signal(struct command *c, uint64_t signal) { command_order(c, (struct order){.what = ORDER_SIGNAL, .value = (uint32_t)signal}); }

@@ -197,7 +197,7 @@ struct order { /* to the keeper */
 extern mode_t original_umask; /* as they were when the daemon was started: what commands get */
 extern struct rlimit original_files;
 
-int keeper_start(const struct launch *launch); /* the socket to it, or -1 */
+int keeper_start(const struct launch *launch, pid_t *keeper); /* the socket to it, or -1 */
 void close_all_but(int kept, int first); /* every descriptor from `first` on */
 
 /* --- replacement.c: a file written aside that takes the place of another in one step, or leaves no trace --- */
@@ -237,6 +237,8 @@ struct command {
   struct timer timeout;
   struct chunk *chunks; /* input that still has to be written */
   size_t input_waiting, state_length;
+  bool state_whole; /* the last byte that came was the one that says so */
+  pid_t keeper;
   uint32_t grace;
   pid_t pid;
   bool pty, started;

@@ -182,8 +182,13 @@ static _Noreturn void keep(const struct launch *launch, int control) {
   sigaction(SIGCHLD, &(struct sigaction){.sa_handler = wake_up}, NULL);
   prctl(PR_SET_CHILD_SUBREAPER, 1);
   prctl(PR_SET_NAME, "keeper");
+  /* As /proc/PID/fd/3 and 4 they stay open here: a command may close its own, so that nothing that it starts inherits them. */
+  for (int i = STDERR_FILENO + 1; i < COMMAND_FDS; i++)
+    if (launch->fds[i] >= 0) dup2(launch->fds[i], i);
   pid_t command = launch_command(launch, control);
-  close_all_but(control, 0);
+  control = socket.fd = dup2(control, COMMAND_FDS);
+  for (int i = 0; i <= STDERR_FILENO; i++) close(i);
+  close_all_but(-1, COMMAND_FDS + 1);
   for (;;) {
     int status;
     pid_t dead;
@@ -216,7 +221,7 @@ static _Noreturn void keep(const struct launch *launch, int control) {
   }
 }
 
-int keeper_start(const struct launch *launch) {
+int keeper_start(const struct launch *launch, pid_t *keeper) {
   int pair[2];
   if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0) return -1;
   pid_t pid = fork();
@@ -232,5 +237,6 @@ int keeper_start(const struct launch *launch) {
     return -1;
   }
   fcntl(pair[0], F_SETFL, O_NONBLOCK);
+  *keeper = pid;
   return pair[0];
 }

@@ -97,7 +97,7 @@ static bool command_launch(struct command *c, const struct fields *f, struct lau
     return false;
   }
   command_resize(c, f->n[ROWS], f->n[COLUMNS]);
-  c->control.fd = keeper_start(launch);
+  c->control.fd = keeper_start(launch, &c->keeper);
   free(joined);
   return c->control.fd >= 0 && watch_set(&c->control, EPOLLIN);
 }

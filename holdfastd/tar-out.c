@@ -92,16 +92,16 @@ static int next_entry(struct tar_out *t) {
   return 0;
 }
 
-/* More bytes of the file; zeros if it has become shorter than its header says. */
+/* More bytes of the file. The header has told how many there are: with fewer, the archive would be a lie. */
 static int next_bytes(struct tar_out *t) {
   size_t want = t->left < OUTPUT_MAX ? (size_t)t->left : OUTPUT_MAX;
   uint8_t *room = buffer_room(&t->waiting, want + BLOCK);
   ssize_t n = room && want ? read(t->fd, room, want) : 0;
   if (!room) return ENOMEM;
   if (n < 0) return errno;
-  if (n == 0) memset(room, 0, want);
-  t->waiting.end += n ? (size_t)n : want;
-  t->left -= n ? (size_t)n : want;
+  if (want && !n) return ESTALE;
+  t->waiting.end += (size_t)n;
+  t->left -= (size_t)n;
   if (t->left) return 0;
   add_zeros(&t->waiting, t->padding);
   close(t->fd);
@@ -114,15 +114,16 @@ static bool tar_out_pump(struct channel *channel) {
   int error = 0;
   while (!error && !t->ended && buffer_length(&t->waiting) < OUTPUT_MAX) error = t->fd >= 0 ? next_bytes(t) : next_entry(t);
   if (error || t->waiting.failed) {
-    channel_end(channel, error ? error : ENOMEM, "cannot pack the tree");
+    channel_end(channel, error ? error : ENOMEM, error == ESTALE ? "a file became shorter while it was copied" : "cannot pack the tree");
     return false;
   }
   size_t room = channel_room(channel), length = buffer_length(&t->waiting);
   if (length < room) room = length;
   if (room) channel_output(channel, 1, t->waiting.data + t->waiting.start, room);
   buffer_drop(&t->waiting, room);
-  if (t->ended && room == length) channel_end(channel, 0, "");
-  return room && room < length;
+  bool done = t->ended && room == length;
+  if (done) channel_end(channel, 0, "");
+  return room && !done;
 }
 
 static void tar_out_drop(struct channel *channel) {

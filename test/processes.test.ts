@@ -173,7 +173,7 @@ describeIf("cc", "background processes", () => {
     await untilPrinted(id, "ready\n");
     await processes.write(id, "typed\n");
     await untilPrinted(id, "typed\n");
-    expect(await failureOf(processes.remove(id))).toMatchObject({ code: "busy" });
+    expect(await failureOf(processes.remove(id))).toMatchObject({ code: "busy", hint: `end it first: holdfast process kill ${id}` });
     await processes.write(id, "x".repeat(200_000), { end: true });
     await untilPrinted(id, "end\n");
     expect(await failureOf(processes.write(id, "more"))).toMatchObject({ code: "process-input-closed" });
@@ -183,7 +183,7 @@ describeIf("cc", "background processes", () => {
     expect(await processes.get(id)).toMatchObject({ state: "ended", signal: "SIGTERM", exitCode: 143 });
     await processes.kill(id);
     expect(await failureOf(processes.signal(id, "SIGTERM"))).toMatchObject({ code: "process-ended" });
-    expect(await failureOf(processes.write(id, "more"))).toMatchObject({ code: "process-input-closed" });
+    expect(await failureOf(processes.write(id, "more"))).toMatchObject({ code: "process-ended" });
   });
 
   test("S37 an attachment reaches a pty: input, size, signals; and letting go leaves the process", async () => {

@@ -13,6 +13,8 @@ const READ_BYTES = 256 * 1024;
 
 export interface PlaceInfo {
   readonly directory: boolean;
+  /** Neither a file nor a directory: reading a pipe or a device may never end. */
+  readonly special: boolean;
   readonly mode: number;
 }
 
@@ -51,7 +53,8 @@ export function hostPlace(path: string): Place {
     async info() {
       try {
         const found = await stat(path);
-        return { directory: found.isDirectory(), mode: found.isFile() || found.isDirectory() ? found.mode & 0o777 : 0o644 };
+        const special = !found.isFile() && !found.isDirectory();
+        return { directory: found.isDirectory(), special, mode: special ? 0o644 : found.mode & 0o777 };
       } catch (error) {
         if (systemCode(error) === "ENOENT") return null;
         throw hostFailed(path, error);
@@ -85,7 +88,7 @@ export function sandboxPlace(files: Files, path: string, written: { task: string
     async info() {
       try {
         const { kind, mode } = await files.stat(path, { follow: true });
-        return { directory: kind === "directory", mode: mode & 0o777 };
+        return { directory: kind === "directory", special: kind === "other", mode: mode & 0o777 };
       } catch (error) {
         if (HoldfastError.isInstance(error) && error.code === "file-not-found") return null;
         throw error;

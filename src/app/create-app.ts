@@ -75,6 +75,8 @@ export async function createApp(options: AppOptions): Promise<App> {
       sandboxDir: sandboxDir(profile, values.terminal.sandbox_dir),
       hostEnv: withoutCredentials(environment, dotenv),
       daemonProgram: daemonProgram(values.terminal.daemon),
+      settings: values.terminal,
+      variable: (name) => environment[name] ?? dotenv[name],
       clock,
       log,
     };
@@ -116,7 +118,7 @@ export async function createApp(options: AppOptions): Promise<App> {
     driver,
     driverNamed,
     lifecycle,
-    spec: async () => specFromConfig((await config()).values, (await driver()).capabilities),
+    spec: async () => specFromConfig((await config()).values, (await driver()).capabilities, { cwd }),
     owner: async (task) => ({ install: await install(), profile: profile.name, task: parseTaskName(task) }),
     forProfile: (name) => createApp({ ...options, profile: name }),
     async close() {

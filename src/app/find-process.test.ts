@@ -26,6 +26,8 @@ const list = [
   info("p_abcdef01", "job", "ended"),
   info("p_abcdef02", "job", "ended"),
   info("p_44444444", "abc"),
+  info("p_55555555", "twin"),
+  info("p_66666666", "twin"),
 ];
 
 describe("a process is found by", () => {
@@ -34,6 +36,7 @@ describe("a process is found by", () => {
     ["the beginning of its id", "p_3", "p_33333333"],
     ["the beginning of its id without p_", "33", "p_33333333"],
     ["its name, when only one that runs has it", "web", "p_11222222"],
+    ["its name, which is the newest's when none runs", "job", "p_abcdef02"],
     ["its name, before the beginning of another's id", "abc", "p_44444444"],
   ])("%s", (_, wanted, id) => {
     expect(pickProcess(list, wanted).id).toBe(id);
@@ -41,7 +44,7 @@ describe("a process is found by", () => {
 
   test.each([
     ["p_11", ["p_11111111", "p_11222222"]],
-    ["job", ["p_abcdef01", "p_abcdef02"]],
+    ["twin", ["p_55555555", "p_66666666"]],
   ])("%s only if no other fits", (wanted, ids) => {
     expect(() => pickProcess(list, wanted)).toThrow(expect.objectContaining({ code: "invalid-input", facts: { process: wanted, ids } }));
   });

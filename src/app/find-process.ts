@@ -17,13 +17,13 @@ export async function findProcess(app: App, task: string, wanted: string): Promi
   return { processes, info: pickProcess(await processes.list(), wanted) };
 }
 
-/** An id counts before a name, and a name that a running process has before those of ended ones. */
+/** An id counts before a name, and a name means the process that runs under it, or else the last that did. */
 export function pickProcess(list: readonly ProcessInfo[], wanted: string): ProcessInfo {
   const exact = list.find(({ id }) => id === wanted);
   if (exact) return exact;
   const named = list.filter(({ name }) => name !== "" && name === wanted);
   const running = named.filter(({ state }) => state === "running");
-  const fitting = [running, named].find(({ length }) => length > 0) ?? list.filter(({ id }) => isBeginning(id, wanted));
+  const fitting = [running, named.slice(-1)].find(({ length }) => length > 0) ?? list.filter(({ id }) => isBeginning(id, wanted));
   const [only, ...others] = fitting;
   if (only && others.length === 0) return only;
   throw only ? ambiguous(wanted, fitting) : notFound(wanted, list);

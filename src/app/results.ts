@@ -17,7 +17,7 @@ export interface SandboxDetails extends SandboxSummary {
   /** The configuration has changed since it was made. */
   readonly drifted: boolean;
   readonly sessions: readonly SessionSummary[];
-  /** Who uses it and what for; null where holdfastd does not run. The one who asks is among the leases. */
+  /** Who uses it and what for; null where holdfastd does not run. The process that asks is not among the leases. */
   readonly use: DaemonStatus | null;
   /** Null when the backend cannot tell. */
   readonly processes: readonly SandboxActivity[] | null;

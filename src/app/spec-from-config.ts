@@ -1,27 +1,66 @@
 /** @module From configuration to the spec of a sandbox. */
+import { homedir } from "node:os";
 import type { Config } from "../config/schema.ts";
 import type { Capabilities } from "../sandbox/driver.ts";
-import type { SandboxSpec } from "../sandbox/spec.ts";
+import { guardHome, parseVolume, WORKSPACE } from "../sandbox/drivers/docker/mounts.ts";
+import type { Mount, SandboxSpec } from "../sandbox/spec.ts";
+import { realPath } from "./real-path.ts";
 
-/**
- * The backends so far run on the host itself, where images, mounts and limits mean nothing. Keys that have no effect stay out of the spec:
- * a change of theirs must not look like a changed sandbox.
- */
-export function specFromConfig({ terminal }: Config, { persistsAcrossProcesses }: Capabilities): SandboxSpec {
-  return {
+const CONTAINER_PIDS = 256;
+
+/** Keys that have no effect on a backend stay out of the spec: a change of theirs must not look like a changed sandbox. */
+export function specFromConfig({ terminal }: Config, capabilities: Capabilities, { cwd }: { cwd: string }): SandboxSpec {
+  const common = {
     backend: terminal.backend,
-    image: null,
-    // A sandbox that no other process can find again would only be left behind.
-    persist: persistsAcrossProcesses,
-    keepFiles: true,
     cwd: terminal.cwd,
-    env: {},
-    forwardEnv: [],
-    mounts: [],
-    limits: { cpu: 0, memoryMb: 0, diskMb: 0, pids: 0, strict: false },
-    hostUser: true,
-    network: true,
     idleStopSeconds: terminal.idle_stop_seconds,
-    extraArgs: [],
   };
+  if (!capabilities.isolatesFiles) {
+    return {
+      ...common,
+      image: null,
+      // A sandbox that no other process can find again would only be left behind.
+      persist: capabilities.persistsAcrossProcesses,
+      keepFiles: true,
+      env: {},
+      forwardEnv: [],
+      mounts: [],
+      limits: { cpu: 0, memoryMb: 0, diskMb: 0, pids: 0, strict: false },
+      hostUser: true,
+      network: true,
+      extraArgs: [],
+    };
+  }
+  return {
+    ...common,
+    image: terminal.docker_image,
+    persist: terminal.docker_persist_across_processes,
+    keepFiles: terminal.container_persistent,
+    env: terminal.docker_env,
+    forwardEnv: terminal.docker_forward_env,
+    mounts: mountsOf(terminal, cwd),
+    limits: {
+      cpu: terminal.container_cpu,
+      memoryMb: terminal.container_memory,
+      diskMb: terminal.container_disk,
+      pids: CONTAINER_PIDS,
+      strict: terminal.container_limits === "strict",
+    },
+    hostUser: terminal.docker_run_as_host_user,
+    network: terminal.docker_network,
+    extraArgs: terminal.docker_extra_args,
+  };
+}
+
+/** An explicit volume at /workspace wins over the caller's directory. */
+function mountsOf(terminal: Config["terminal"], cwd: string): Mount[] {
+  const home = homedir();
+  const volumes = terminal.docker_volumes.map((entry) => parseVolume(entry, { home }));
+  const free = !volumes.some(({ target }) => target === WORKSPACE);
+  const caller = terminal.docker_mount_cwd_to_workspace && free ? [{ source: cwd, target: WORKSPACE, readOnly: false }] : [];
+  const mounts = [...volumes, ...caller];
+  for (const { source } of mounts) {
+    if (source.startsWith("/")) guardHome(realPath(source), { realHome: realPath(home), allowed: terminal.docker_allow_home_mount });
+  }
+  return mounts;
 }

@@ -121,7 +121,7 @@ describe("a terminal that is joined to a process", () => {
     const { stdout, attached, over } = join();
     await attached;
     stdout.destroy(Object.assign(new Error("EIO"), { code: "EIO" }));
-    expect(await over).toMatchObject({ kind: "hung up" });
+    expect(await over).toEqual({ kind: "hung up", exitStatus: 129 });
   });
 
   test("gives up a process that cannot be reached", async () => {

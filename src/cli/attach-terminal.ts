@@ -4,7 +4,7 @@ import type { Clock } from "../base/clock.ts";
 import type { ExitStatus } from "../sandbox/driver.ts";
 import type { Attachment, AttachOptions } from "../sandbox/process.ts";
 import { createKeyFilter } from "./detach-keys.ts";
-import { onInterrupt } from "./interrupt.ts";
+import { EXIT_HANGUP, onInterrupt } from "./interrupt.ts";
 import type { Terminal } from "./render.ts";
 import type { Screen } from "./screen.ts";
 
@@ -31,9 +31,6 @@ export interface AttachTerminalOptions {
   readonly redraw?: boolean;
   attach(options: AttachOptions): Promise<Attachment>;
 }
-
-/** What shells report for a program that its terminal has left. */
-const EXIT_HANGUP = 129;
 
 export async function attachTerminal(terminal: Terminal, options: AttachTerminalOptions): Promise<AttachEnd> {
   const { screen, attach, redraw = false } = options;

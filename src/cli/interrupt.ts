@@ -1,7 +1,9 @@
 /** @module Signals that ask the program to end, turned into calls that can end things properly. */
 import { constants } from "node:os";
 
-const EXIT_STATUS = { SIGINT: 130, SIGTERM: 143, SIGHUP: 129, SIGQUIT: 131 } as const;
+/** What shells report for a program that its terminal has left. */
+export const EXIT_HANGUP = 129;
+const EXIT_STATUS = { SIGINT: 130, SIGTERM: 143, SIGHUP: EXIT_HANGUP, SIGQUIT: 131 } as const;
 type EndSignal = keyof typeof EXIT_STATUS;
 const SIGNALS = Object.keys(EXIT_STATUS) as EndSignal[];
 /** What ./holdfast puts before all other words. */

@@ -38,16 +38,24 @@ export function showLogs(app: App, terminal: Terminal, { task, wanted, json, fro
   });
 }
 
-export interface ShowMatchesOptions extends ShowOptions, Pick<WatchOptions, "patterns" | "from" | "maxMatches" | "periodMs"> {}
+export interface ShowMatchesOptions extends ShowOptions, Pick<WatchOptions, "patterns" | "from" | "maxMatches" | "periodMs"> {
+  /** How many matches are enough; without it, all of them are shown. */
+  readonly count: number | undefined;
+}
 
-/** One line per match; the status is that of the process. */
-export function showMatches(app: App, terminal: Terminal, { task, wanted, json, ...options }: ShowMatchesOptions): Promise<number> {
+/** Of a process that ended well, but before there were enough matches. */
+const EXIT_TOO_FEW = 1;
+
+/** One line per match; the status is that of the process, or 0 after enough matches. */
+export function showMatches(app: App, terminal: Terminal, { task, wanted, json, count, ...options }: ShowMatchesOptions): Promise<number> {
   return interruptible(terminal, async (signal) => {
     const { processes, info } = await findProcess(app, task, wanted);
+    let left = count ?? Number.POSITIVE_INFINITY;
     for await (const event of processes.watch(info.id, { ...options, signal })) {
       if (json) await terminal.jsonLine(event);
       else await showEvent(terminal, event);
-      if (event.kind === "ended") return event.status.exitCode;
+      if (event.kind === "ended") return event.status.exitCode || (count === undefined ? 0 : EXIT_TOO_FEW);
+      if (--left === 0) return 0;
     }
     throw new HoldfastError("internal", `watching process ${info.id} ended before the process`);
   });

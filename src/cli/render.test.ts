@@ -122,6 +122,7 @@ describe("data", () => {
 
   test.each([
     ["EPIPE", "reader gone"],
+    ["EIO", expect.objectContaining({ code: "EIO" })],
     ["ENOSPC", expect.objectContaining({ code: "ENOSPC" })],
   ])("that cannot be written (%s) is noticed, once", async (code, expected) => {
     const { terminal, stdout } = terminalWith();

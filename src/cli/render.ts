@@ -39,8 +39,8 @@ export interface Terminal {
    * @throws `aborted`, with the fact `signal`, after Ctrl-C
    */
   ask(question: string): Promise<string>;
-  /** Why standard output takes nothing any more: its reader has gone away (`| head`), or writing failed (a full disk). */
-  readonly outputLoss: "reader gone" | Error | null;
+  /** Why standard output takes nothing any more: its reader has gone away (`| head`), so has its terminal, or writing failed (a full disk). */
+  readonly outputLoss: "reader gone" | "terminal gone" | Error | null;
   /** Called once when that happens. */
   onOutputLoss(callback: () => void): void;
   /** Its reader has not taken all of the output yet. */
@@ -68,7 +68,8 @@ export function createTerminal({ stdin, stdout, stderr, noColor }: TerminalOptio
   const waiting = new Set<() => void>();
   let abandoned = false;
   stdout.on("error", (error) => {
-    outputLoss ??= systemCode(error) === "EPIPE" ? "reader gone" : error;
+    const code = systemCode(error);
+    outputLoss ??= code === "EPIPE" ? "reader gone" : code === "EIO" && stdout.isTTY ? "terminal gone" : error;
     for (const callback of lossCallbacks.splice(0)) callback();
   });
   // Nobody is left to tell when standard error is closed.

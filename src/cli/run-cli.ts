@@ -6,6 +6,7 @@ import { describeError, HoldfastError, wrapError } from "../base/errors.ts";
 import { createLogger } from "../base/log.ts";
 import { parseFlag } from "../config/flags.ts";
 import { flagsOf, type GlobalFlags } from "./flags.ts";
+import { EXIT_HANGUP } from "./interrupt.ts";
 import { hasFlag, type Line, pathOf, readLine } from "./line.ts";
 import { createProgram, loadVerb } from "./program.ts";
 import type { Terminal } from "./render.ts";
@@ -56,7 +57,8 @@ export async function runCli(args: readonly string[], options: CliOptions): Prom
     else await parse(program, args);
     await terminal.flush();
     if (terminal.outputLoss instanceof Error) throw outputFailed(terminal.outputLoss);
-    return terminal.outputLoss === null ? status : EXIT_READER_GONE;
+    if (terminal.outputLoss === null) return status;
+    return terminal.outputLoss === "terminal gone" ? EXIT_HANGUP : EXIT_READER_GONE;
   } catch (error) {
     const failure =
       error instanceof CommanderError ? usageError(error, line.command) : wrapError(error, "internal", "something unexpected happened");

@@ -1,7 +1,12 @@
 /** @module What a driver is given when it is made. Drivers read nothing else from the outside: no variables, no clock, no configuration. */
 import type { Clock } from "../base/clock.ts";
 import type { Logger } from "../base/log.ts";
+import type { OptionValues } from "../base/option.ts";
 import type { SandboxDriver } from "./driver.ts";
+import type { driverOptions } from "./driver-options.gen.ts";
+import type { sandboxOptions } from "./options.ts";
+
+export type DriverSettings = OptionValues<typeof sandboxOptions & typeof driverOptions>;
 
 export interface DriverContext {
   /** Where the profile's sandboxes keep their files on the host; each driver uses the folder with its own name in it. */
@@ -10,6 +15,10 @@ export interface DriverContext {
   readonly hostEnv: Readonly<Record<string, string>>;
   /** The holdfastd to run in sandboxes; null: without one. */
   readonly daemonProgram: string | null;
+  /** Of the options that belong to backends. */
+  readonly settings: DriverSettings;
+  /** A variable of the caller, else of the profile's .env: for those that are to be forwarded by name. */
+  variable(name: string): string | undefined;
   readonly clock: Clock;
   readonly log: Logger;
 }

@@ -1,5 +1,5 @@
 /** @module The background processes of a sandbox, on top of the daemon in it. */
-import { HoldfastError } from "../base/errors.ts";
+import { type ErrorCode, HoldfastError } from "../base/errors.ts";
 import { DEFAULT_SESSION } from "../base/names.ts";
 import type { Command } from "./call.ts";
 import { checkDirectory, commandText, oneCallVariables } from "./call-input.ts";
@@ -32,6 +32,7 @@ import {
 import { type CallMachinery, runCall } from "./run-call.ts";
 import { LONGEST_COMMAND_ARGUMENT, processArgv } from "./session/script.ts";
 import { oneCallEnvironment } from "./session/shell.ts";
+import { shownInstead } from "./shown-command.ts";
 import { watchLines } from "./watch.ts";
 
 const KEEP_BYTES = 64 * 1024 * 1024;
@@ -71,7 +72,7 @@ export function createProcesses(machinery: CallMachinery): Processes {
       try {
         return await get(await start(machinery, daemon(), { command, options }));
       } catch (error) {
-        if (!HoldfastError.isInstance(error) || error.code !== "process-limit") throw error;
+        if (!isError(error, "process-limit")) throw error;
         throw refusal(error, (await list()).filter(({ state }) => state === "running").length);
       }
     },
@@ -92,7 +93,7 @@ export function createProcesses(machinery: CallMachinery): Processes {
       try {
         await signalProcess(link, id, number);
       } catch (error) {
-        if (!HoldfastError.isInstance(error) || error.code !== "process-not-found") throw error;
+        if (!isError(error, "process-not-found")) throw error;
         // The daemon gives the same answer for one that has ended and one that never was.
         await get(id);
         throw new HoldfastError("process-ended", `process ${id} has ended, so it cannot get ${name}`, {
@@ -102,7 +103,14 @@ export function createProcesses(machinery: CallMachinery): Processes {
       }
     },
     async write(id, bytes, { end = false } = {}) {
-      await writeProcess(daemon().link, checkId(id), { bytes: bytesOf(bytes), end });
+      const { link } = daemon();
+      checkId(id);
+      try {
+        await writeProcess(link, id, { bytes: bytesOf(bytes), end });
+      } catch (error) {
+        if (!isError(error, "process-input-closed")) throw error;
+        throw inputClosed(await get(id), error);
+      }
     },
     async attach(id, options) {
       const { link } = daemon();
@@ -110,8 +118,34 @@ export function createProcesses(machinery: CallMachinery): Processes {
       const line = await attachProcess(link, checkId(id), options);
       return { ...line, resize: (size) => line.resize(checkSize("size", size)), signal: (name) => line.signal(signalNumber(name)) };
     },
-    remove: async (id) => forgetProcess(daemon().link, checkId(id)),
+    async remove(id) {
+      const { link } = daemon();
+      checkId(id);
+      try {
+        await forgetProcess(link, id);
+      } catch (error) {
+        if (!isError(error, "busy")) throw error;
+        throw new HoldfastError("busy", `process ${id} still runs, so it cannot be removed`, {
+          hint: `end it first: holdfast process kill ${id}`,
+          facts: { process: id },
+          cause: error,
+        });
+      }
+    },
   };
+}
+
+function isError(error: unknown, code: ErrorCode): error is HoldfastError {
+  return HoldfastError.isInstance(error) && error.code === code;
+}
+
+/** The daemon gives the same answer for an input that is closed, one that never was, and a process that has ended. */
+function inputClosed({ id, state }: ProcessInfo, cause: HoldfastError): HoldfastError {
+  const facts = { process: id };
+  if (state === "ended")
+    return new HoldfastError("process-ended", `process ${id} has ended, so nothing can be written to it`, { facts, cause });
+  const message = `process ${id} takes no input: it was started without input, or its input was closed since`;
+  return new HoldfastError("process-input-closed", message, { facts, cause });
 }
 
 /** The system gives the same answer when it has no room for one more process of any kind. */
@@ -154,7 +188,7 @@ async function start(
         cwd: "/",
         stdin: stdin ? "pipe" : "none",
         merge: true,
-        shown: typeof command === "string" ? command : command.join(" "),
+        shown: shownInstead(options) ?? (typeof command === "string" ? command : command.join(" ")),
         ...(tty && { tty }),
         stateFile: null,
       },

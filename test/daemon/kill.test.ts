@@ -21,6 +21,7 @@ const TREES = {
     "(setsid bash -c '(setsid bash -c \"setsid sleep 1000 & echo \\$! \\$\\$; wait\" &) ; wait'); sleep 0.2; echo $$ go; sleep 1000",
   "a command that ignores TERM": "trap '' TERM INT HUP; echo $$ go; while :; do sleep 1; done",
   "children that ignore TERM": "(trap '' TERM; while :; do sleep 1; done) & echo $$ $! go; wait",
+  "a command that stops its keeper": "setsid sleep 1000 & kill -STOP $PPID; echo $! $$ go; wait",
   "a stopped process": "sleep 1000 & kill -STOP $!; echo $! $$ go; wait",
   "a stopped process that ignores TERM": "bash -c 'trap \"\" TERM; kill -STOP $$; sleep 1000' & echo $! $$ go; wait",
 } as const;

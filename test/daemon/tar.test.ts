@@ -1,6 +1,6 @@
 import { execFileSync } from "node:child_process";
 import { createHash, randomBytes } from "node:crypto";
-import { chmod, lstat, lutimes, mkdir, readdir, readFile, readlink, stat, symlink, utimes, writeFile } from "node:fs/promises";
+import { chmod, lstat, lutimes, mkdir, readdir, readFile, readlink, stat, symlink, truncate, utimes, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { FROM_CLIENT, FROM_DAEMON } from "../../src/sandbox/daemon/types.ts";
@@ -40,6 +40,28 @@ describeIf("cc", "trees in and out of holdfastd", () => {
     expect(await describeTree(place("copy"))).toEqual(wanted);
     await tarIn(client, place("copy"), archive);
     expect(await describeTree(place("copy"))).toEqual(wanted);
+  });
+
+  // So many that their headers end just where what is sent at once does.
+  test.for([1, 63, 64, 126, 127, 128, 129, 255, 256, 300, 1000])("with %i files in one directory come out whole", async (count) => {
+    await using client = await createClient(daemon);
+    const directory = place(`many-${count}`);
+    await mkdir(directory);
+    for (let index = 0; index < count; index++) await writeFile(join(directory, String(index)), index % 2 ? "line\n" : "");
+    await tarIn(client, place(`copy-${count}`), await tarOut(client, directory));
+    expect(await describeTree(place(`copy-${count}`))).toEqual(await describeTree(directory));
+  });
+
+  test("a file that becomes shorter while it is copied is told, not made up", async () => {
+    await using client = await createClient(daemon);
+    await mkdir(place("shrinking"));
+    await writeFile(join(place("shrinking"), "file"), randomBytes(8_000_000));
+    const reading = client.open(FROM_CLIENT.tarOut, createWriter().str(place("shrinking")).u32(100_000).done());
+    await reading.take(FROM_DAEMON.opened);
+    await reading.take(FROM_DAEMON.output);
+    await truncate(join(place("shrinking"), "file"), 1000);
+    reading.send(FROM_CLIENT.credit, u32(20_000_000));
+    await expect(reading.finish()).rejects.toThrow("shorter");
   });
 
   test("are read by GNU tar", async () => {

@@ -97,6 +97,14 @@ describeIf("cc", "holdfast cp", () => {
       expect((await lstat("/dev/null")).isCharacterDevice()).toBe(true);
     });
 
+    test("is not what only looks like one, since reading that may never end", async () => {
+      await cli.run(["exec", "--", `mkfifo '${cli.directory}/pipe' '${inside}/pipe'`]);
+      const refused = (error: string) => ({ status: 1, stderr: expect.stringContaining(error) });
+      expect(await cp("pipe", ":x")).toMatchObject(refused("error: pipe is neither a file nor a directory"));
+      expect(await cp(":pipe", "x")).toMatchObject(refused(`error: default:${inside}/pipe is not a regular file`));
+      expect(await cp(":pipe", "-")).toMatchObject(refused(`error: default:${inside}/pipe is not a regular file`));
+    });
+
     test("is copied from one sandbox to another", async () => {
       await writeFile(join(inside, "data"), BYTES);
       expect(await cp(":data", `other:${cli.directory}/copy`)).toMatchObject({ status: 0 });

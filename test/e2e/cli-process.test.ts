@@ -128,7 +128,11 @@ describeIf("cc", "holdfast process", () => {
       { kind: "match", line: "error 17", offset: 6 },
       { kind: "ended", status: { exitCode: 9 } },
     ]);
+    const enough = ["process", "watch", "--from", "0", "--regex", "--match", ".", "--count"];
+    expect(await cli.run([...enough, "2", id])).toEqual({ status: 0, stdout: "ready\nerror 17\n", stderr: "" });
+    expect(await cli.run([...enough, "4", id])).toMatchObject({ status: 9 });
     const many = await start("--", "seq 1 20");
+    expect(await cli.run([...enough, "21", "--max", "30", many])).toMatchObject({ status: 1 });
     const limited = await cli.run(["process", "watch", "--from", "0", "--max", "3", "--regex", "--match", ".", many]);
     expect(limited).toMatchObject({ status: 0, stdout: "1\n2\n3\n", stderr: "note: 17 more matches came too fast to be shown\n" });
   });
@@ -148,6 +152,7 @@ describeIf("cc", "holdfast process", () => {
       const id = await start("--", "sleep 600");
       const { status, stderr } = await cli.run(["process", "write", id, "x"]);
       expect(status).toBe(1);
+      expect(stderr).toContain("it was started without input");
       expect(stderr).toContain("hint: Start it with --stdin");
     });
 
@@ -158,8 +163,9 @@ describeIf("cc", "holdfast process", () => {
       expect(await attached.ended).toMatchObject({ status: 6, stdout: "got hello\n" });
       const reading = await start("--", "echo begun; sleep 600");
       const looking = cli.start(["process", "attach", reading]);
+      await looking.untilPrinted("note: ");
       await cli.run(["process", "kill", reading]);
-      expect(await looking.ended).toMatchObject({ status: 143 });
+      expect(await looking.ended).toMatchObject({ status: 143, stderr: expect.stringContaining("note: Ctrl-C lets go of process") });
     });
   });
 
@@ -196,7 +202,10 @@ describeIf("cc", "holdfast process", () => {
     const follower = cli.start(["process", "logs", "-f", id]);
     const pid = Number((await follower.untilPrinted("\n")).trim());
     await cli.run(["process", "kill", "--signal", "HUP", id]);
-    await follower.untilPrinted("hup");
+    await follower.untilPrinted("hup\n");
+    await cli.run(["process", "kill", "--signal", "1", id]);
+    await follower.untilPrinted("hup\nhup\n");
+    expect((await cli.run(["process", "kill", "--signal", "99", id])).stderr).toContain("error: there is no signal SIG99");
     expect(existsSync(`/proc/${pid}/exe`)).toBe(true);
     expect(await cli.json(["process", "kill", "--grace", "0", id])).toMatchObject({ id, state: "ended" });
     expect(existsSync(`/proc/${pid}/exe`)).toBe(false);

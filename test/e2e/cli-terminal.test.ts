@@ -50,7 +50,7 @@ describeIf(["cc", "tmux"], "on a real terminal", () => {
       expect(shown).toContain("\u001b[32minside");
       await window.type('test -t 0 && test -t 1 && echo "[$COLOUR ${PWD##*/} $TERM $COLORTERM]"', "Enter");
       await window.until(/\[red sub (screen|tmux)\S* truecolor\]/);
-      expect(await processes()).toMatchObject([{ name: "shell", tty: true, state: "running" }]);
+      expect(await processes()).toMatchObject([{ name: "shell", command: "bash --login -i", tty: true, state: "running" }]);
       await window.type("exit 7", "Enter");
       await window.until("status 7");
       expect(await processes()).toEqual([]);
@@ -121,7 +121,7 @@ describeIf(["cc", "tmux"], "on a real terminal", () => {
     test("ends with its sandbox, and makes no other", async () => {
       await logIn();
       await cli.run(["sandbox", "rm", "default", "--force"]);
-      await window.until(/status (125|137)/);
+      expect(await window.until(/status (125|137)/)).toContain("note: the sandbox of task default was removed");
       expect(await cli.json(["sandbox", "ls"])).toEqual([]);
     });
 

@@ -1,12 +1,13 @@
 /** @module A sandbox on this host in which a holdfastd of our own sources runs, seen through as many connections as a test likes. */
+
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import { type Clock, systemClock } from "../../src/base/clock.ts";
-import { silentLogger } from "../../src/base/log.ts";
 import type { Connection, SandboxRef } from "../../src/sandbox/driver.ts";
 import { createDriver } from "../../src/sandbox/drivers/local/driver.ts";
 import { createSandbox, type Sandbox } from "../../src/sandbox/sandbox.ts";
 import { buildDaemon, type DaemonBuild, sanitizerOptions, sanitizerReports } from "./daemon.ts";
+import { driverContext } from "./driver-context.ts";
 import { sandboxSpec } from "./sandbox-spec.ts";
 import { temporaryDirectory } from "./temporary-directory.ts";
 
@@ -27,7 +28,7 @@ export async function daemonSandbox({ build }: { build: DaemonBuild | null }): P
   await Promise.all([home, work, scratch, spillDirectory].map((path) => mkdir(path)));
   const hostEnv = { PATH: process.env.PATH ?? "/usr/bin:/bin", HOME: home, LANG: "C.UTF-8", ...sanitizerOptions(temporary.path) };
   const daemonProgram = build && (await buildDaemon(build));
-  const driver = createDriver({ sandboxDir: inside("sandboxes"), hostEnv, daemonProgram, clock: systemClock, log: silentLogger });
+  const driver = createDriver(driverContext({ sandboxDir: inside("sandboxes"), hostEnv, daemonProgram }));
   const ref = await driver.create({ install: "i", profile: "p", task: "t" }, sandboxSpec({ backend: "local" }));
   const opened: Connection[] = [];
   const limits = { keepChars: 50_000, spillBytes: 1_000_000, spillDirectory };

@@ -5,8 +5,8 @@
 import { execFile } from "node:child_process";
 import { createHash } from "node:crypto";
 import { createReadStream, existsSync } from "node:fs";
-import { mkdir, mkdtemp, rename, rm, writeFile } from "node:fs/promises";
-import { dirname, join } from "node:path";
+import { mkdir, mkdtemp, readdir, rename, rm, writeFile } from "node:fs/promises";
+import { basename, dirname, join } from "node:path";
 import { pipeline } from "node:stream/promises";
 import { promisify } from "node:util";
 import { withFileLock } from "./file-lock.ts";
@@ -66,7 +66,12 @@ const IMAGES: Readonly<Record<string, ImageRecipe>> = {
   [BASE_IMAGE]: here(["base"], BASE_CONFIG),
   [BUSYBOX_IMAGE]: here(["busybox"], { Env: ["PATH=/bin"], Cmd: ["sh"] }),
   [ENTRYPOINT_IMAGE]: here(["base", "entrypoint"], { ...BASE_CONFIG, Entrypoint: ["/usr/local/bin/own-init"] }),
-  [USER_IMAGE]: here(["base"], { ...BASE_CONFIG, User: "1000:1000", Env: [...BASE_CONFIG.Env, "HOME=/home/someone"], WorkingDir: "/home/someone" }),
+  [USER_IMAGE]: here(["base"], {
+    ...BASE_CONFIG,
+    User: "1000:1000",
+    Env: [...BASE_CONFIG.Env, "HOME=/home/someone"],
+    WorkingDir: "/home/someone",
+  }),
   [WRONG_ARCH_IMAGE]: { layers: ["wrong-arch"], config: { Env: ["PATH=/bin"], Cmd: ["sh"] }, architecture: ARCHITECTURES.other },
 };
 
@@ -84,9 +89,18 @@ export async function imageArchive(): Promise<string> {
   if (existsSync(archive)) return archive;
   await mkdir(imageCache(), { recursive: true });
   return await withFileLock(join(CACHE, "lock"), async () => {
-    if (!existsSync(archive)) await makeArchive(archive);
+    if (!existsSync(archive)) {
+      await makeArchive(archive);
+      await removeOthers();
+    }
     return archive;
   });
+}
+
+/** What older recipes made is of no more use, and large. */
+async function removeOthers(): Promise<void> {
+  const others = (await readdir(CACHE)).filter((name) => /^[0-9a-f]{12}$/.test(name) && name !== basename(imageCache()));
+  await Promise.all(others.map((name) => rm(join(CACHE, name), { recursive: true, force: true })));
 }
 
 async function makeArchive(archive: string): Promise<void> {

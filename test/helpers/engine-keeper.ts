@@ -3,9 +3,10 @@
  * and what they hold is thrown away anyway.
  */
 import { execFileSync } from "node:child_process";
-import { existsSync, globSync, readdirSync, readFileSync, rmdirSync } from "node:fs";
+import { existsSync, globSync, readdirSync, readFileSync, rmdirSync, unlinkSync } from "node:fs";
 import { basename } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
+import { withFileLock } from "./file-lock.ts";
 
 const ENGINES = /^(?:dockerd|containerd|containerd-shim|containerd-shim-runc-v2|docker-proxy|runc|crun|conmon|podman)$/;
 const ROUNDS = 200;
@@ -20,19 +21,27 @@ interface Running {
 
 const place = process.argv[2] ?? "";
 if (!/^\/tmp\/hfe-\w+$/.test(place)) throw new Error(`${place} is not the place of a test's engines`);
-if (existsSync(place)) await clear();
+// Whoever is just starting an engine in it ends that first, and nobody begins after.
+if (existsSync(place)) await withFileLock(`${place}/docker.lock`, () => withFileLock(`${place}/podman.lock`, clear));
 
+/** Again and again, since a client that outlives the run may have been about to make another container. */
 async function clear(): Promise<void> {
-  const groups = cgroups();
-  for (let round = 0; round < ROUNDS; round += 1) {
-    const left = [...ownProcesses(), ...groups.flatMap(membersOf)];
-    if (left.length === 0) break;
-    for (const pid of left) kill(pid);
-    await pause(PAUSE_MS);
+  const groups = new Set<string>();
+  attempt(() => unlinkSync(`${place}/podman/podman`));
+  for (let round = 0; existsSync(place); round += 1) {
+    if (round === ROUNDS) throw new Error(`${place} cannot be removed`);
+    for (const group of cgroups()) groups.add(group);
+    const left = [...ownProcesses(), ...[...groups].flatMap(membersOf)];
+    for (const pid of left) attempt(() => process.kill(pid, "SIGKILL"));
+    if (left.length === 0) remove([...groups]);
+    else await pause(PAUSE_MS);
   }
-  for (const group of groups) attempt(() => rmdirSync(group));
+}
+
+function remove(groups: readonly string[]): void {
+  for (const group of groups.toSorted(deepest)) attempt(() => rmdirSync(group));
   for (const target of mountsBelow()) attempt(() => execFileSync("umount", ["--lazy", target], { stdio: "ignore" }));
-  execFileSync("rm", ["-rf", "--one-file-system", place]);
+  attempt(() => execFileSync("rm", ["-rf", "--one-file-system", place], { stdio: "ignore" }));
 }
 
 /** Engines whose command line names a path in this place, and all that they have started. */
@@ -55,12 +64,17 @@ function runningProcesses(): Running[] {
   });
 }
 
-/** Docker's containers are below a cgroup named after the place, Podman's in one named after each. The innermost come first. */
+/** Docker's containers are below a cgroup named after the place, Podman's in one named after each. */
 function cgroups(): string[] {
   const own = readdirOrNone(`${place}/podman/root/overlay-containers`).filter((name) => /^[0-9a-f]{64}$/.test(name));
   const roots = mountsOf((kind) => kind === "cgroup" || kind === "cgroup2");
-  const heads = roots.flatMap((root) => [`${root}/${basename(place)}`, ...own.flatMap((id) => globSync(`${root}/libpod_parent/libpod-*${id}`))]);
-  return heads.flatMap((head) => [...globSync(`${head}/**/cgroup.procs`)].map((file) => file.slice(0, -"/cgroup.procs".length))).sort(deepest);
+  const heads = roots.flatMap((root) => [
+    `${root}/${basename(place)}`,
+    ...own.flatMap((id) => globSync(`${root}/libpod_parent/libpod-*${id}`)),
+  ]);
+  return heads
+    .flatMap((head) => [...globSync(`${head}/**/cgroup.procs`)].map((file) => file.slice(0, -"/cgroup.procs".length)))
+    .sort(deepest);
 }
 
 function membersOf(group: string): number[] {
@@ -91,15 +105,11 @@ function readdirOrNone(directory: string): string[] {
   return attempt(() => readdirSync(directory)) ?? [];
 }
 
-function kill(pid: number): void {
-  attempt(() => process.kill(pid, "SIGKILL"));
-}
-
 function attempt<T>(action: () => T): T | undefined {
   try {
     return action();
   } catch {
-    // It went away by itself; what did not is seen when the directory cannot be removed.
+    // It went away by itself, or the next round tries again.
     return undefined;
   }
 }

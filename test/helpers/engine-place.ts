@@ -5,6 +5,7 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdtemp } from "node:fs/promises";
+import { Socket } from "node:net";
 import { join } from "node:path";
 
 const KEEPER = join(import.meta.dirname, "engine-keeper.ts");
@@ -21,11 +22,13 @@ export async function enginePlace(): Promise<EnginePlace> {
   const path = await mkdtemp("/tmp/hfe-");
   // The shell waits for the end of its input, which comes when this process closes it or dies.
   const script = 'trap "" HUP INT TERM; cat >/dev/null; rmdir "$1" 2>/dev/null || exec "$2" "$3" "$1"';
-  const keeper = spawn("sh", ["-c", script, "keeper", path, process.execPath, KEEPER], { stdio: ["pipe", "ignore", "ignore"], detached: true });
+  const keeper = spawn("sh", ["-c", script, "keeper", path, process.execPath, KEEPER], {
+    stdio: ["pipe", "ignore", "ignore"],
+    detached: true,
+  });
   const closed = once(keeper, "close");
   keeper.unref();
-  const unref = Reflect.get(keeper.stdin, "unref");
-  if (typeof unref === "function") unref.call(keeper.stdin);
+  if (keeper.stdin instanceof Socket) keeper.stdin.unref();
   return {
     path,
     async [Symbol.asyncDispose]() {
@@ -49,5 +52,5 @@ export async function sharedPlace(): Promise<string> {
 export default async function setup(): Promise<() => Promise<void>> {
   const place = await enginePlace();
   process.env[SHARED] = place.path;
-  return () => place[Symbol.asyncDispose]();
+  return async () => await place[Symbol.asyncDispose]();
 }

@@ -3,17 +3,23 @@
  * the user's, except with HOLDFAST_TEST_ENGINE=unix://…, where tests must touch only what carries their own labels.
  */
 import { execFile, spawn } from "node:child_process";
+import { once } from "node:events";
 import { existsSync } from "node:fs";
-import { mkdir, open, readFile } from "node:fs/promises";
+import { mkdir, open, readdir, readFile, rm } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
+import { promisify } from "node:util";
 import { systemClock } from "../../src/base/clock.ts";
 import { imageArchive } from "./engine-image.ts";
 import { enginePlace, sharedPlace } from "./engine-place.ts";
 import { withFileLock } from "./file-lock.ts";
 
+/** For the hook that asks for an engine: the images may have to be made first. */
+export const ENGINE_LIMIT_MS = 300_000;
+
 const START_LIMIT_MS = 60_000;
 const ANSWER_LIMIT_MS = 5000;
+const DISK_MIB = 4096;
 
 export interface EngineResult {
   /** null when a signal ended the program. */
@@ -46,9 +52,11 @@ export interface PrivateEngine extends TestEngine, AsyncDisposable {
   readonly directory: string;
   /** As the system's manager stops it, containers and all. */
   stop(): Promise<void>;
+  /** Its containers go on until the next `start`, which stops them. */
+  crash(): Promise<void>;
   start(): Promise<void>;
   /** It accepts connections and never answers, until `thaw`. */
-  freeze(): void;
+  freeze(): Promise<void>;
   thaw(): void;
 }
 
@@ -69,15 +77,25 @@ async function findEngine(): Promise<TestEngine> {
     const directory = join(place, "docker");
     const engine = dockerAt(hostOf(directory));
     if (existsSync(join(directory, "ready"))) return engine;
-    await startDockerd(directory);
+    // Whoever began this may have ended in the middle.
+    if (!existsSync(directory)) await mountMemory(directory, DISK_MIB);
+    if (!(await answers(engine.host))) await startDockerd(directory);
     await loadImages(engine, archive);
     await mkdir(join(directory, "ready"));
     return engine;
   });
 }
 
+export interface PrivateEngineOptions {
+  /**
+   * All that it can store. The images take 200, and 400 while they are loaded.
+   * @default 4096
+   */
+  readonly diskMib?: number;
+}
+
 /** An engine of the caller's own, which ends with it at the latest. */
-export async function privateEngine(): Promise<PrivateEngine> {
+export async function privateEngine({ diskMib = DISK_MIB }: PrivateEngineOptions = {}): Promise<PrivateEngine> {
   const archive = await imageArchive();
   const place = await enginePlace();
   const directory = join(place.path, "docker");
@@ -87,6 +105,7 @@ export async function privateEngine(): Promise<PrivateEngine> {
     pid = await startDockerd(directory);
   };
   try {
+    await mountMemory(directory, diskMib);
     await start();
     await loadImages(engine, archive);
   } catch (error) {
@@ -101,8 +120,9 @@ export async function privateEngine(): Promise<PrivateEngine> {
     },
     start,
     stop: () => stopDockerd(directory, pid),
-    freeze: () => process.kill(pid, "SIGSTOP"),
-    thaw: () => process.kill(pid, "SIGCONT"),
+    crash: () => crashDockerd(directory, pid),
+    freeze: () => freezeProcess(pid),
+    thaw: () => void process.kill(pid, "SIGCONT"),
     [Symbol.asyncDispose]: () => place[Symbol.asyncDispose](),
   };
 }
@@ -113,13 +133,21 @@ export function engineCommands(binary: string, env: Readonly<Record<string, stri
   return {
     run,
     async containers(label) {
-      const format = "{{.ID}}\t{{.Names}}\t{{.State}}";
-      const { code, stdout, stderr } = await run(["ps", "--all", "--no-trunc", "--filter", `label=${label}`, "--format", format]);
+      const { code, stdout, stderr } = await run(["ps", "--all", "--quiet", "--no-trunc", "--filter", `label=${label}`]);
       if (code !== 0) throw new Error(`the containers cannot be listed: ${stderr}`);
-      const rows = stdout.split("\n").filter(Boolean);
-      return rows.map((row) => row.split("\t")).map(([id = "", name = "", state = ""]) => ({ id, name, state }));
+      const ids = stdout.split("\n").filter(Boolean);
+      // Podman's `ps` has no plain word for the state. What was removed since is not printed.
+      const format = "{{.Id}}\t{{.Name}}\t{{.State.Status}}";
+      const rows = ids.length === 0 ? "" : (await run(["inspect", "--type=container", "--format", format, ...ids])).stdout;
+      return rows.split("\n").filter(Boolean).map(parseRow);
     },
   };
+}
+
+/** Docker's names begin with a slash. */
+function parseRow(row: string): EngineContainer {
+  const [id = "", name = "", state = ""] = row.split("\t");
+  return { id, name: name.replace(/^\//, ""), state };
 }
 
 export async function loadImages(engine: TestEngine, archive?: string): Promise<TestEngine> {
@@ -137,9 +165,14 @@ function hostOf(directory: string): string {
   return `unix://${join(directory, "s")}`;
 }
 
+/** Images unpacked on a busy disk take seconds to write and as long to remove. */
+async function mountMemory(directory: string, mib: number): Promise<void> {
+  await mkdir(directory);
+  await promisify(execFile)("mount", ["-t", "tmpfs", "-o", `size=${mib}m,mode=711`, "holdfast-test", directory]);
+}
+
 /** Its process id, once it answers. */
 async function startDockerd(directory: string): Promise<number> {
-  await mkdir(directory, { recursive: true });
   const log = await open(join(directory, "log"), "a");
   const places = Object.entries({ "--data-root": "data", "--exec-root": "exec", "--pidfile": "pid" });
   const args = [
@@ -152,6 +185,7 @@ async function startDockerd(directory: string): Promise<number> {
   const child = spawn("dockerd", args, { stdio: ["ignore", log.fd, log.fd], detached: true, env });
   child.unref();
   try {
+    await once(child, "spawn");
     const limit = systemClock.monotonic() + START_LIMIT_MS;
     while (child.exitCode === null && child.signalCode === null && systemClock.monotonic() < limit) {
       if ((await answers(hostOf(directory))) && child.pid !== undefined) return child.pid;
@@ -171,11 +205,29 @@ async function answers(host: string): Promise<boolean> {
 /** It has ended when its process is gone: one started before that would refuse the directory. */
 async function stopDockerd(directory: string, pid: number): Promise<void> {
   for (const signal of ["SIGTERM", "SIGCONT"] as const) process.kill(pid, signal);
+  await endOf(pid, directory);
+}
+
+/** Its containerd dies with it, and looks alive to the next one where process 1 does not collect the dead. */
+async function crashDockerd(directory: string, pid: number): Promise<void> {
+  process.kill(pid, "SIGKILL");
+  await endOf(pid, directory);
+  await rm(join(directory, "exec/containerd/containerd.pid"), { force: true });
+}
+
+async function endOf(pid: number, directory: string): Promise<void> {
   const limit = systemClock.monotonic() + START_LIMIT_MS;
   while (isAlive(pid)) {
     if (systemClock.monotonic() > limit) throw new Error(`dockerd in ${directory} does not end`);
     await pause(20);
   }
+}
+
+/** The threads stop one by one after the signal: until then one of them may still answer. */
+async function freezeProcess(pid: number): Promise<void> {
+  process.kill(pid, "SIGSTOP");
+  const isStopped = async (thread: string) => /\) T /.test(await readFile(`/proc/${pid}/task/${thread}/stat`, "utf8"));
+  while (!(await Promise.all((await readdir(`/proc/${pid}/task`)).map(isStopped))).every(Boolean)) await pause(5);
 }
 
 function isAlive(pid: number): boolean {

@@ -1,10 +1,10 @@
 /** @module What the contract suite needs of a driver whose sandboxes are on this host: each with a home and a temporary directory of its own. */
+
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
-import { systemClock } from "../../src/base/clock.ts";
-import { silentLogger } from "../../src/base/log.ts";
 import type { DriverFactory } from "../../src/sandbox/driver-context.ts";
 import type { CreateHarness } from "../contract/sandbox-driver/harness.ts";
+import { driverContext } from "./driver-context.ts";
 
 export function hostHarness(createDriver: DriverFactory, { daemonProgram = null }: { daemonProgram?: string | null } = {}): CreateHarness {
   return async (directory) => {
@@ -12,8 +12,7 @@ export function hostHarness(createDriver: DriverFactory, { daemonProgram = null 
     const temporary = join(directory, "tmp");
     await Promise.all([home, temporary].map((path) => mkdir(path)));
     const hostEnv = { PATH: process.env.PATH ?? "/usr/bin:/bin", HOME: home, TMPDIR: temporary, LANG: "C.UTF-8" };
-    const create = () =>
-      createDriver({ sandboxDir: join(directory, "sandboxes"), hostEnv, daemonProgram, clock: systemClock, log: silentLogger });
+    const create = () => createDriver(driverContext({ sandboxDir: join(directory, "sandboxes"), hostEnv, daemonProgram }));
     return { driver: create(), another: create, cleanup: async () => {} };
   };
 }

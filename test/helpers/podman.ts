@@ -2,11 +2,9 @@
  * @module Real Podman for tests, with storage, state and settings of its own. It has no engine that runs: the `podman` written here is
  * Debian's with those settings. The images lie unpacked in the cache, in a store that it only reads.
  */
-import { execFile } from "node:child_process";
 import { existsSync } from "node:fs";
 import { chmod, mkdir, mkdtemp, rename, rm, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
-import { promisify } from "node:util";
 import { engineCommands, loadImages, type TestEngine } from "./engine.ts";
 import { imageArchive, imageCache } from "./engine-image.ts";
 import { enginePlace, sharedPlace } from "./engine-place.ts";
@@ -52,18 +50,18 @@ async function imageStore(): Promise<string> {
 async function makeStore(store: string, archive: string): Promise<void> {
   const work = await mkdtemp(join(dirname(store), "making-"));
   try {
-    const engine = await preparePodman(work, []);
+    const engine = await preparePodman(join(work, "podman"), []);
     await loadImages(engine, archive);
-    // It leaves its storage mounted on itself.
-    await promisify(execFile)("sh", ["-c", '! mountpoint -q "$1" || umount "$1"', "sh", join(work, "root/overlay")]);
-    await rename(join(work, "root"), store);
+    await rename(join(work, "podman/root"), store);
   } finally {
     await rm(work, { recursive: true, force: true });
   }
 }
 
 async function preparePodman(directory: string, stores: readonly string[]): Promise<TestEngine> {
-  await Promise.all(["root", "run", "tmp", "net"].map((name) => mkdir(join(directory, name), { recursive: true })));
+  // Not recursive: where the keeper has removed the place, nothing may come back.
+  await mkdir(directory);
+  await Promise.all(["root", "run", "tmp", "net"].map((name) => mkdir(join(directory, name))));
   const files = settings(directory, stores);
   await Promise.all(Object.entries(files).map(([name, text]) => writeFile(join(directory, name), text)));
   const wrapper = join(directory, "podman.new");
@@ -102,13 +100,26 @@ graphroot = ${path("root")}
 runroot = ${path("run")}
 [storage.options]
 additionalimagestores = ${JSON.stringify(stores)}
+[storage.options.overlay]
+skip_mount_home = "true"
 `,
     "registries.conf": "unqualified-search-registries = []\n",
   };
 }
 
+/** The keeper knows a `podman` of this place by its `--tmpdir`. */
 function wrapperScript(directory: string): string {
-  const variables = { CONTAINERS_CONF: "containers.conf", CONTAINERS_STORAGE_CONF: "storage.conf", CONTAINERS_REGISTRIES_CONF: "registries.conf" };
+  const variables = {
+    CONTAINERS_CONF: "containers.conf",
+    CONTAINERS_STORAGE_CONF: "storage.conf",
+    CONTAINERS_REGISTRIES_CONF: "registries.conf",
+  };
   const lines = Object.entries(variables).map(([name, file]) => `export ${name}='${join(directory, file)}'`);
-  return ["#!/bin/sh", ...lines, "unset CONTAINER_HOST CONTAINER_CONNECTION", 'exec /usr/bin/podman "$@"', ""].join("\n");
+  return [
+    "#!/bin/sh",
+    ...lines,
+    "unset CONTAINER_HOST CONTAINER_CONNECTION",
+    `exec /usr/bin/podman --tmpdir '${join(directory, "tmp")}' "$@"`,
+    "",
+  ].join("\n");
 }

@@ -22,7 +22,7 @@ const PROBES = {
   clang: () => program("clang"),
   docker: () => program("docker") ?? succeeds("docker", ["version"], "no container engine answers"),
   /** A Docker engine of the tests' own, or the one they were told to use. */
-  dockerd: () => program("docker") ?? (process.env.HOLDFAST_TEST_ENGINE ? null : (program("/usr/sbin/dockerd") ?? root())),
+  dockerd: () => program("docker") ?? (process.env.HOLDFAST_TEST_ENGINE ? null : (program("dockerd") ?? root())),
   fish: () => program("fish"),
   /** The right to mount a small tmpfs, for tests of a full disk. */
   mount: () => probeMount(),
@@ -80,7 +80,8 @@ function failWith(reason: string): void {
 }
 
 function program(name: string): string | null {
-  const { error } = spawnSync(name, ["--version"], { stdio: "ignore" });
+  const env = { ...process.env, PATH: `${process.env.PATH}:/usr/sbin:/sbin` };
+  const { error } = spawnSync(name, ["--version"], { stdio: "ignore", env });
   return error === undefined ? null : `${name} is not installed`;
 }
 

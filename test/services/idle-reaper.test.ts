@@ -1,10 +1,10 @@
-import { systemClock } from "../../src/base/clock.ts";
 import { createIdleReaper } from "../../src/lifecycle/idle-reaper.ts";
 import { createRegistry } from "../../src/lifecycle/registry.ts";
 import { createTeardown } from "../../src/lifecycle/teardown.ts";
 import type { SandboxRef } from "../../src/sandbox/driver.ts";
 import { createDriver } from "../../src/sandbox/drivers/memory/driver.ts";
 import { testService } from "../contract/service.ts";
+import { driverContext } from "../helpers/driver-context.ts";
 import { ownerOf } from "./lifecycle-bench.ts";
 
 const INTERVAL_MS = 60_000;
@@ -12,7 +12,7 @@ const INTERVAL_MS = 60_000;
 testService({
   name: "idle reaper",
   create({ clock, log, enterRound }) {
-    const memory = createDriver({ sandboxDir: "/nonexistent", hostEnv: {}, daemonProgram: null, clock: systemClock, log });
+    const memory = createDriver(driverContext({ sandboxDir: "/nonexistent", log }));
     // A sandbox that should be gone but never is: each round tries once more to remove it.
     const ref: SandboxRef = {
       driver: "memory",

@@ -1,4 +1,5 @@
 /** @module A lifecycle over a real driver in a directory of its own, with what tests need to watch and disturb it. */
+
 import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -11,6 +12,7 @@ import type { CallResult } from "../../src/sandbox/call.ts";
 import type { Owner, SandboxDriver, SandboxRef } from "../../src/sandbox/driver.ts";
 import type { DriverFactory } from "../../src/sandbox/driver-context.ts";
 import { createDriver as createMemoryDriver } from "../../src/sandbox/drivers/memory/driver.ts";
+import { driverContext } from "../helpers/driver-context.ts";
 import { sandboxSpec } from "../helpers/sandbox-spec.ts";
 
 export interface BenchOptions {
@@ -48,7 +50,7 @@ export function openBench({
   const logged: LogRecord[] = [];
   const log = createLogger({ clock, level: "debug", sink: (record) => logged.push(record) });
   const hostEnv = { PATH: process.env.PATH ?? "", HOME: root };
-  const bare = () => createDriver({ sandboxDir: join(root, "sandboxes"), hostEnv, daemonProgram: null, clock: systemClock, log });
+  const bare = () => createDriver(driverContext({ sandboxDir: join(root, "sandboxes"), hostEnv, log }));
   const first = bare();
   const asked: string[] = [];
   const lines = { opened: 0, closed: 0 };

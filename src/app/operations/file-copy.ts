@@ -1,8 +1,9 @@
 /** @module Copies files and trees between the host and sandboxes. */
-import { PassThrough, type Readable } from "node:stream";
+import type { Readable } from "node:stream";
 import * as z from "zod/mini";
 import { HoldfastError } from "../../base/errors.ts";
 import { DEFAULT_SESSION } from "../../base/names.ts";
+import { bounded } from "../bounded.ts";
 import { absoluteInSandbox, hostPlace, type Place, type PlaceInfo, sandboxPlace } from "../copy-place.ts";
 import type { App } from "../create-app.ts";
 import { defineOperation } from "../operation.ts";
@@ -58,8 +59,7 @@ export async function copy(app: App, { from, to, session, signal, ...limits }: C
     });
   }
   const source = await open(app, from, { session, make: false, ...(signal ? { signal } : {}) });
-  const found = await source.info();
-  if (found === null) throw missing(source);
+  const found = await copyable(source);
   const wanted = await open(app, to, { session, make: true, ...(signal ? { signal } : {}) });
   const target = await placeFor(source, wanted, found);
   const work = { source, target, found, limits, ...(signal ? { signal } : {}) };
@@ -69,8 +69,7 @@ export async function copy(app: App, { from, to, session, signal, ...limits }: C
 /** A file in a sandbox, as a stream. */
 export async function readFromSandbox(app: App, from: CopyEnd & { task: string }, options: StreamOptions): Promise<Readable> {
   const source = await open(app, from, { ...options, make: false });
-  const found = await source.info();
-  if (found === null) throw missing(source);
+  const found = await copyable(source);
   if (found.directory) throw isDirectory(source);
   return bounded(await source.read(options.signal), options).stream;
 }
@@ -104,6 +103,13 @@ async function open(
   if (!make) await existingSandbox(app, task);
   const { sandbox } = await useSandbox(app, task, signal);
   return sandboxPlace(sandbox.files, await absoluteInSandbox(sandbox, path, session), { task, path });
+}
+
+async function copyable(source: Place): Promise<PlaceInfo> {
+  const found = await source.info();
+  if (found === null) throw missing(source);
+  if (found.special) throw isSpecial(source);
+  return found;
 }
 
 /** As cp has it: into a directory that is there, under the name of the source; otherwise under the name given. */
@@ -162,23 +168,16 @@ async function copyTree({ source, target, found, limits, signal }: CopyWork): Pr
   throw new HoldfastError("internal", "a copy from the host to the host was not refused");
 }
 
-/** Counts, and breaks off when it is too much. */
-function bounded(content: Readable, { maxBytes }: CopyLimits): { stream: Readable; count(): number } {
-  let bytes = 0;
-  const stream = new PassThrough({
-    transform(chunk: Buffer, _encoding, done) {
-      bytes += chunk.length;
-      if (maxBytes === undefined || bytes <= maxBytes) done(null, chunk);
-      else done(new HoldfastError("too-large", `the file has more than ${maxBytes} bytes`, { facts: { maxBytes } }));
-    },
-  });
-  content.on("error", (error) => stream.destroy(error));
-  stream.on("close", () => content.destroy());
-  return { stream: content.pipe(stream), count: () => bytes };
-}
-
 function missing({ shown }: Place): HoldfastError {
   return new HoldfastError("file-not-found", `there is no ${shown}`, { facts: { path: shown } });
+}
+
+function isSpecial({ shown, files }: Place): HoldfastError {
+  if (files) return new HoldfastError("invalid-input", `${shown} is not a regular file`, { facts: { path: shown } });
+  return new HoldfastError("invalid-input", `${shown} is neither a file nor a directory`, {
+    hint: "write - as the source, and pipe its content into holdfast cp",
+    facts: { path: shown },
+  });
 }
 
 function isDirectory({ shown }: Place): HoldfastError {

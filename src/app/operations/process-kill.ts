@@ -1,4 +1,5 @@
 /** @module Ends a background process, or sends it a signal. */
+import { constants } from "node:os";
 import * as z from "zod/mini";
 import { findProcess } from "../find-process.ts";
 import { defineOperation } from "../operation.ts";
@@ -25,7 +26,9 @@ export const processKill = defineOperation({
   },
 });
 
-/** `hup`, `HUP` and `SIGHUP` are the same. */
+/** `hup`, `HUP`, `SIGHUP` and `1` are the same. */
 function signalName(text: string): string {
+  const [numbered] = Object.entries(constants.signals).find(([, number]) => String(number) === text) ?? [];
+  if (numbered !== undefined) return numbered;
   return `SIG${text.toUpperCase().replace(/^SIG/, "")}`;
 }

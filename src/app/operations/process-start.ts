@@ -4,6 +4,7 @@ import { parseSessionName } from "../../base/names.ts";
 import type { Command } from "../../sandbox/call.ts";
 import { commandText } from "../../sandbox/call-input.ts";
 import type { Processes, ProcessInfo, ProcessOptions } from "../../sandbox/process.ts";
+import { showInstead } from "../../sandbox/shown-command.ts";
 import type { App } from "../create-app.ts";
 import { defineOperation } from "../operation.ts";
 import { ProcessInfoShape } from "../process-shapes.ts";
@@ -34,15 +35,24 @@ export const processStart = defineOperation({
   },
 });
 
-/** The same, with what can be done with it next. */
+export interface StartRequest {
+  readonly command: Command;
+  readonly options: ProcessOptions;
+  /** What lists show in place of the command. */
+  readonly shown?: string;
+  readonly signal?: AbortSignal;
+}
+
+/** The same, with what can be done with it next, and the sandbox it is in. */
 export async function startInSandbox(
   app: App,
   task: string,
-  { command, options, signal }: { command: Command; options: ProcessOptions; signal?: AbortSignal },
-): Promise<{ processes: Processes; info: ProcessInfo }> {
+  { command, options, shown, signal }: StartRequest,
+): Promise<{ processes: Processes; info: ProcessInfo; sandboxId: string }> {
   // Also checked by the start itself; but one that cannot be should not make a sandbox first.
   commandText(command);
   if (options.session !== undefined) parseSessionName(options.session);
-  const { processes } = (await useSandbox(app, task, signal)).sandbox;
-  return { processes, info: await processes.start(command, options) };
+  const { sandbox } = await useSandbox(app, task, signal);
+  const info = await sandbox.processes.start(command, shown === undefined ? options : showInstead(options, shown));
+  return { processes: sandbox.processes, info, sandboxId: sandbox.ref.id };
 }

@@ -1,5 +1,6 @@
 /** @module Tells all there is to know about one sandbox. */
 import * as z from "zod/mini";
+import type { DaemonStatus } from "../../sandbox/daemon/status.ts";
 import { fingerprint } from "../../sandbox/spec.ts";
 import { defineOperation } from "../operation.ts";
 import type { SandboxDetails } from "../results.ts";
@@ -16,7 +17,6 @@ export const sandboxInspect = defineOperation({
     /** The configuration has changed since it was made. */
     drifted: z.boolean(),
     sessions: z.readonly(z.array(SessionSummaryShape)),
-    /** Null when the backend cannot tell. */
     /** Null where holdfastd does not run. */
     use: z.nullable(
       z.object({
@@ -30,6 +30,7 @@ export const sandboxInspect = defineOperation({
         uptimeMs: z.int(),
       }),
     ),
+    /** Null when the backend cannot tell. */
     processes: z.nullable(z.readonly(z.array(z.object({ pid: z.int(), command: z.string() })))),
   }),
   async run(app, { task }): Promise<SandboxDetails> {
@@ -45,8 +46,13 @@ export const sandboxInspect = defineOperation({
       fingerprint: ref.fingerprint,
       drifted: ref.fingerprint !== fingerprint(spec),
       sessions,
-      use: await sandbox.status(),
+      use: withoutUs(await sandbox.status()),
       processes: driver.activity ? await driver.activity(ref) : null,
     };
   },
 });
+
+/** Asking takes a connection, which says nothing about who uses the sandbox. */
+function withoutUs(status: DaemonStatus | null): DaemonStatus | null {
+  return status && { ...status, leases: status.leases.filter(({ label }) => label !== `holdfast ${process.pid}`) };
+}

@@ -1,10 +1,10 @@
 /** @module holdfast exec: one command in a session, with its output as it comes and its status as ours. */
 import { runInSandbox } from "../../app/operations/call-run.ts";
-import { HoldfastError } from "../../base/errors.ts";
+import { HoldfastError, systemCode } from "../../base/errors.ts";
 import { DEFAULT_SESSION, DEFAULT_TASK } from "../../base/names.ts";
 import type { CallOptions, CallResult } from "../../sandbox/call.ts";
 import { addJsonFlag } from "../flags.ts";
-import { type Interrupt, onInterrupt } from "../interrupt.ts";
+import { EXIT_HANGUP, type Interrupt, onInterrupt } from "../interrupt.ts";
 import type { Terminal } from "../render.ts";
 import { openScreen } from "../screen.ts";
 import { commandOf, envOption, terminalVariables, variables } from "../values.ts";
@@ -52,8 +52,8 @@ export const register: RegisterVerb = (command, { runner }) => {
       ["0…", "the status of the command"],
       ["124", "the command was ended by the timeout"],
       ["125", "Holdfast itself failed; the message says why"],
-      ["130", "interrupted (Ctrl-C); 143 and 129 after SIGTERM and SIGHUP"],
-      ["141", "whoever read the output went away"],
+      ["130", "interrupted (Ctrl-C); 143 after SIGTERM, 129 after SIGHUP or when the terminal went away"],
+      ["141", "whoever read the output (| head) went away, which is noticed when the command writes next"],
     ],
   });
 };
@@ -85,7 +85,11 @@ async function exec(words: string[], { app, terminal, flags }: VerbInvocation): 
     ...(json ? {} : { onOutput: terminal.bytes, overflowFile: false }),
   };
   const command = commandOf(words);
-  const result = await runInSandbox(app, task, { command, ...options }).catch((error: unknown) => endedEarly(error, interrupt));
+  const result = await runInSandbox(app, task, { command, ...options }).catch((error: unknown) => {
+    // The terminal went away under a command that reads from it.
+    if (tty && systemCode(terminal.input.errored) === "EIO") return interrupt.exitStatus ?? EXIT_HANGUP;
+    return endedEarly(error, interrupt);
+  });
   drawing?.[Symbol.dispose]();
   if (typeof result === "number") return result;
   if (json) terminal.json({ profile: app.profile.name, task, ...result });

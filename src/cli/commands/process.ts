@@ -94,7 +94,7 @@ export const register: RegisterVerb = (command, { runner }) => {
 
   const kill = processVerb(command, "kill", "end a process and all that came from it")
     .option("--grace <seconds>", "time between TERM and KILL (default: 2)", numberFor("--grace"))
-    .option("--signal <name>", "only send this signal, and wait for nothing")
+    .option("--signal <name>", "only send this signal, by its name or number, and wait for nothing")
     .action((wanted: string) => runner.run(kill, (invocation) => killProcess(wanted, invocation)));
   addHelpNotes(kill, {
     examples: [
@@ -117,23 +117,29 @@ export const register: RegisterVerb = (command, { runner }) => {
   });
 
   const attach = processVerb(command, "attach", "join the terminal to a process", { json: false })
-    .option("--detach-keys <keys>", "what to type to leave it running; none turns that off", DEFAULT_DETACH_KEYS)
+    .option("--detach-keys <keys>", "what to type to leave one with a terminal running; none turns that off", DEFAULT_DETACH_KEYS)
     .action((wanted: string) => runner.run(attach, (invocation) => attachProcess(wanted, invocation)));
   addHelpNotes(attach, {
-    examples: [["holdfast process attach p_1a2b3c4d", "Ctrl-P Ctrl-Q leaves it running"]],
-    exit: [["0…", "the status of the process; 0 after leaving it"], ...ITS_STATUS.slice(1)],
+    examples: [["holdfast process attach p_1a2b3c4d", "Ctrl-P Ctrl-Q leaves it running; Ctrl-C does, if it has no terminal"]],
+    exit: [
+      ["0…", "the status of the process; 0 after leaving it"],
+      ["125", "Holdfast itself failed; the message says why"],
+      ["129", "the terminal went away; 130 after Ctrl-C, 143 after SIGTERM; the process does not notice"],
+    ],
   });
 
   const watch = processVerb(command, "watch", "tell about lines of its output that match")
     .addOption(repeatable(new Option("--match <text>", "a text in the line; may be repeated").makeOptionMandatory()))
     .option("--regex", "the texts are regular expressions")
     .option("--from <byte>", "begin at this byte of its output (default: now)", numberFor("--from", { whole: true, example: "0" }))
+    .option("--count <n>", "end with status 0 after so many lines", numberFor("--count", { least: 1, whole: true, example: "1" }))
     .option("--max <count>", "at most so many lines per period (default: 8)", numberFor("--max", { least: 1, whole: true }))
     .option("--period <seconds>", "see --max (default: 10)", numberFor("--period", { least: 0.001 }))
     .action((wanted: string) =>
       runner.run(watch, async ({ app, terminal, flags }) =>
         showMatches(app, terminal, {
           ...target(flags, wanted),
+          count: flags.count as number | undefined,
           patterns: parsePatterns(flags.match as string[], flags.regex === true),
           ...(flags.from === undefined ? {} : { from: Number(flags.from) }),
           ...(flags.max === undefined ? {} : { maxMatches: Number(flags.max) }),
@@ -144,9 +150,10 @@ export const register: RegisterVerb = (command, { runner }) => {
   addHelpNotes(watch, {
     examples: [
       ["holdfast process watch --match error web", "each new line with error in it, until the process ends"],
+      ["holdfast process watch --from 0 --count 1 --match 'listening on' web", "wait until it is ready"],
       ["holdfast process watch --from 0 --json --match ready web", "one JSON object per line, from the beginning"],
     ],
-    exit: ITS_STATUS,
+    exit: [["0…", "the status of the process; with --count 0 after so many lines, and never 0 before"], ...ITS_STATUS.slice(1)],
   });
 
   const remove = processVerb(command, "rm", "forget a process that has ended, and its output")
@@ -255,6 +262,7 @@ async function attachProcess(wanted: string, { app, terminal, flags }: VerbInvoc
       hint: "use holdfast process logs -f and holdfast process write instead",
     });
   }
+  if (screen === null && info.state === "running") terminal.note(`Ctrl-C lets go of process ${info.id}, which runs on`);
   const { clock } = app;
   const end = await attachTerminal(terminal, {
     screen,

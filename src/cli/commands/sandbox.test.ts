@@ -30,11 +30,14 @@ describe("sandbox inspect", () => {
     await using cli = await createTestCli();
     await cli.run(["exec", "-s", "review", "true"]);
     await using background = await startBackground(cli);
-    const found = await cli.json<{ sessions: { name: string }[]; processes: { command: string }[]; drifted: boolean }>([
-      "sandbox",
-      "inspect",
-    ]);
+    const found = await cli.json<{
+      sessions: { name: string }[];
+      processes: { command: string }[];
+      drifted: boolean;
+      use: { leases: unknown[] } | null;
+    }>(["sandbox", "inspect"]);
     expect(found).toMatchObject({ task: "default", backend: "local", drifted: false });
+    expect(found.use?.leases ?? []).toEqual([]);
     expect(found.sessions.map(({ name }) => name)).toEqual(["default", "review"]);
     expect(found.processes).toContainEqual({ command: "sleep", pid: background.pid });
     const { stdout } = await cli.run(["sandbox", "inspect", "default", "-c", "terminal.cwd=/"]);

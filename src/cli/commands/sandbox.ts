@@ -87,7 +87,7 @@ async function unlessBusy<T>(terminal: Terminal, force: boolean, work: (force: b
 }
 
 function showUse({ leases, calls, processes, ptys, lastUsedFor, idleStopSeconds }: DaemonStatus, terminal: Terminal): void {
-  terminal.fact("used by", leases.map(({ label }) => label).join(", "));
+  terminal.fact("used by", leases.map(({ label }) => label).join(", ") || "nobody else");
   terminal.fact("running", `calls: ${calls}, background processes: ${processes}, terminals: ${ptys}`);
   terminal.fact("last used for", lastUsedFor || "nothing yet");
   terminal.fact("stops by itself", idleStopSeconds === 0 ? "never" : `after ${idleStopSeconds} s without use`);

@@ -14,7 +14,8 @@ import { terminalVariables } from "../values.ts";
 import { addHelpNotes, type RegisterVerb, type VerbInvocation } from "../verb.ts";
 
 /** Waits for our first key, so that nothing it shows is missed by a terminal that is joined a moment later. */
-const LOGIN = "builtin read -r _; exec bash --login -i";
+const LOGIN = "bash --login -i";
+const WAIT_AND_LOGIN = `builtin read -r _; exec ${LOGIN}`;
 /** Ends the waiting, and is the one key that a terminal never shows. */
 const FIRST_KEY = "\u0004";
 
@@ -57,10 +58,13 @@ async function shell({ app, terminal, flags }: VerbInvocation): Promise<number> 
   return interruptible(terminal, async (signal) => {
     const env = terminalVariables(app.environment);
     const options = { name: "shell", session, env, tty: screen.size, ...(cwd === undefined ? {} : { cwd }) };
-    const { processes, info } = await startInSandbox(app, task, { command: LOGIN, options, signal });
+    const { processes, info, sandboxId } = await startInSandbox(app, task, { command: WAIT_AND_LOGIN, shown: LOGIN, options, signal });
     const { id } = info;
-    // Not in a sandbox that was removed meanwhile: using it would make it anew.
-    const tidyUp = async () => void ((await findSandbox(app, task)) && (await remove(processes, id)));
+    const tidyUp = async () => {
+      // Not in a sandbox that was removed meanwhile: using it would make it anew.
+      if ((await findSandbox(app, task))?.id === sandboxId) await remove(processes, id);
+      else terminal.note(`the sandbox of task ${task} was removed, and the shell with it`);
+    };
     try {
       throwIfAborted(signal, "interrupted before the shell began");
       const attach = (choice: AttachOptions) => processes.attach(id, choice);

@@ -72,12 +72,15 @@ const BY_FILE: Transport = {
 };
 
 /**
- * Descriptors 3 and 4 lead to the daemon: state and report. They make room, because commands like to use low numbers for themselves.
- * Nothing at all means `damaged`.
+ * Descriptors 3 and 4 lead to the daemon: state and report. The parent of the shell, its keeper, has them too. So the shell closes its own
+ * before anything of the session runs, and opens those of the keeper for a moment when it has something to say: no command can inherit,
+ * replace or close them. Nothing at all means `damaged`.
  */
+const STATE = '>|"/proc/$PPID/fd/3"';
 const BY_DAEMON: Transport = {
-  open: "builtin exec {__holdfast_state}>&3 {__holdfast_report}>&4 3>&- 4>&-",
-  say: (...words) => `builtin printf '%s\\0' ${words.join(" ")} >&"$__holdfast_report"`,
+  // Not as `builtin exec`, which would undo it again.
+  open: "exec 3>&- 4>&-",
+  say: (...words) => `builtin printf '%s\\0' ${words.join(" ")} >|"/proc/$PPID/fd/4"`,
 };
 
 /** Nobody waits for a report of a background process; what goes wrong is in its output. */
@@ -177,13 +180,13 @@ const SAVE_BY_FILE = `
 
 /**
  * Without a fork, unless the command has a trap of its own that must find its shell as it left it. The daemon writes the file, and tells
- * whether that worked. A signal in the middle would leave half a state.
+ * whether that worked; it keeps nothing without the zero at the end, which proves that the state is whole.
  */
 const SAVE_BY_DAEMON = `
   __holdfast_dump() {
     builtin trap '' HUP INT TERM
     builtin eval -- "$__holdfast_restore"
-    { ${DUMP}; } >&"$__holdfast_state"
+    { ${DUMP} && builtin printf '\\0'; } ${STATE}
   }
   if [[ -n $__holdfast_exit ]]; then (__holdfast_dump); else __holdfast_dump; fi
   ${BY_DAEMON.say("ended", '"$__holdfast_cwd"', '"$__holdfast_lost"', '"$__holdfast_found"', "saved")}`;

@@ -10,6 +10,25 @@ export const habitCases: Cases = {
     expect((await run("cat <<END\nunfinished")).stdout).toBe("unfinished\n");
   },
 
+  "descriptors of one's own: none is inherited, and any may be used or closed": async ({ shell }) => {
+    const { run, text } = await shell();
+    expect(await text("for fd in {0..40}; do if [[ -e /proc/self/fd/$fd ]]; then echo $fd; fi; done")).toBe("0\n1\n2");
+    await run("export SECRET=hunter2");
+    const all = 'for fd in {3..30}; do eval "exec $fd';
+    expect(await run(`${all}>>file"; done; echo mine >&10; export A=1`)).toMatchObject({ exitCode: 0, output: "", warnings: [] });
+    expect(await run(`${all}>&-"; done; export B=2`)).toMatchObject({ exitCode: 0, output: "", warnings: [] });
+    expect(await run("echo junk >&3; echo junk >&10")).toMatchObject({ stdout: "", warnings: [] });
+    expect(await text("echo $A$B; cat file")).toBe("12\nmine");
+  },
+
+  "a state that cannot be written whole leaves the session as it was": async ({ shell }) => {
+    const { run, text } = await shell();
+    await run("export A=1");
+    const result = await run("export A=2; enable -n export; echo ran");
+    expect(result).toMatchObject({ exitCode: 0, stdout: "ran\n", warnings: [expect.stringMatching(/not saved/)] });
+    expect(await text("echo $A")).toBe("1");
+  },
+
   "an ampersand at the end, and wait": async ({ shell }) => {
     const { run, text } = await shell();
     expect(await run("export A=1; true &")).toMatchObject({ exitCode: 0, timedOut: false });

@@ -1,8 +1,8 @@
 /** @module The whole command line that makes a container. Pure: nothing is looked up here. */
 import { posix } from "node:path";
 import type { Mount, SandboxSpec } from "../../spec.ts";
-import type { Quirks } from "./quirks.ts";
 import { mountArgs, WORKSPACE } from "./mounts.ts";
+import type { Quirks } from "./quirks.ts";
 
 export interface RunRequest {
   readonly name: string;
@@ -15,6 +15,8 @@ export interface RunRequest {
   readonly home: string;
   /** Null leaves the user to the image. */
   readonly hostUser: { readonly uid: number; readonly gid: number } | null;
+  /** The container's user by its numbers, whoever decides on it; null when they are not known. */
+  readonly userIds: { readonly uid: number; readonly gid: number } | null;
   /** The image's own first process runs as root. */
   readonly startsAsRoot: boolean;
   /** False for an image that brings its own init, or an engine that has none. */
@@ -37,9 +39,15 @@ export interface RunLine {
   readonly heldBack: string[];
 }
 
-/** Variables that would send the client to another engine, or make it another program. */
-const READ_BY_CLIENTS =
-  /^(?:PATH|HOME|USER|TMPDIR|(?:DOCKER|PODMAN|CONTAINERS?|BUILDAH|BUILDKIT|STORAGE|REGISTRY|XDG|LD|SSH|SSL|DBUS|GO|CGO|_CONTAINERS)_?.*|.*_PROXY)$/i;
+/** Variables that would send the client to another engine, or make it work differently. */
+const READ_BY_CLIENTS = new RegExp(
+  [
+    "^(?:PATH|HOME|USER|TMPDIR|KUBECONFIG|NOTIFY_SOCKET|GO(?:DEBUG|GC|MAXPROCS|MEMLIMIT|TRACEBACK))$",
+    "^_?(?:BUILDAH|BUILDKIT|CONTAINERS?|DBUS|DOCKER|LD|LISTEN|PODMAN|REGISTRY|SSH|SSL|STORAGE|XDG)_",
+    "_proxy$",
+  ].join("|"),
+  "i",
+);
 
 /** Without `exec` Docker mounts them noexec, and nothing can be built in /tmp. */
 const TMPFS = [
@@ -92,16 +100,19 @@ function hardeningArgs({ hostUser, startsAsRoot, spec, mounts }: RunRequest): st
   ];
 }
 
-/** Home and workspace of a sandbox whose files go with it. Open to every user, because an image's own user is not known here. */
-function scratchArgs({ spec, home, mounts }: RunRequest): string[] {
+/** Home and workspace of a sandbox whose files go with it. */
+function scratchArgs({ spec, home, mounts, userIds, quirks }: RunRequest): string[] {
   if (spec.keepFiles) return [];
   const places = [
     [WORKSPACE, "10g"],
     [home, "1g"],
   ] as const;
+  // Over a directory of the image runc takes that one's mode, not ours, and the owner is root: without more, only root could write there.
+  const ofNumbers = userIds === null ? "" : `,uid=${userIds.uid},gid=${userIds.gid}`;
+  const owner = quirks.tmpfsOwner === "U" ? ",U" : ofNumbers;
   return places
     .filter(([path]) => isFree(path, mounts))
-    .flatMap(([path, size]) => ["--tmpfs", `${path}:rw,exec,nosuid,mode=1777,size=${size}`]);
+    .flatMap(([path, size]) => ["--tmpfs", `${path}:rw,exec,nosuid,mode=1777,size=${size}${owner}`]);
 }
 
 function limitArgs({ spec: { limits }, diskSupported }: RunRequest): string[] {

@@ -92,7 +92,7 @@ test("S15 S16 the name of a container follows from its owner alone", () => {
     labels.containerName({ ...owner, install: "i2" }),
     labels.containerName({ ...owner, profile: "q" }),
     labels.containerName({ ...owner, task: "t_2" }),
-    labels.containerName({ install: "i1", profile: "default,t", task: "_1" }),
+    labels.containerName({ install: "i1", profile: "defaultt", task: "_1" }),
     foreign.containerName(owner),
   ];
   expect(new Set([name, ...others]).size).toBe(6);

@@ -14,9 +14,21 @@ test.each([
   ["cache:/root/.cache", { source: "cache", target: "/root/.cache", readOnly: false }],
 ])("S8 the volume %j is understood", (entry, mount) => expect(parseVolume(entry, { home })).toEqual(mount));
 
-test.each(["", "/data", "/data:", ":/data", "/data:data", "/data:/", "/data:/x/..", "/data:/x:rx", "/a:/b:ro:z", "./a:/b", "a/b:/c", "~you:/c"])(
-  "S8 the malformed volume %j is an error that names it",
-  (entry) => expect(() => parseVolume(entry, { home })).toThrow(badValue(JSON.stringify(entry))),
+test.each([
+  "",
+  "/data",
+  "/data:",
+  ":/data",
+  "/data:data",
+  "/data:/",
+  "/data:/x/..",
+  "/data:/x:rx",
+  "/a:/b:ro:z",
+  "./a:/b",
+  "a/b:/c",
+  "~you:/c",
+])("S8 the malformed volume %j is an error that names it", (entry) =>
+  expect(() => parseVolume(entry, { home })).toThrow(badValue(JSON.stringify(entry))),
 );
 
 describe("S8 S9 the workspace and the home directory", () => {

@@ -6,7 +6,8 @@ import type { Mount } from "../../spec.ts";
 export const WORKSPACE = "/workspace";
 
 const VOLUME_NAME = /^[A-Za-z0-9][A-Za-z0-9_.-]*$/;
-const BAD_FORM = "each is host:container or host:container:ro; both parts absolute, the host's may begin with ~/ or be the name of a volume";
+const BAD_FORM =
+  "each is host:container or host:container:ro; both parts absolute, the host's may begin with ~/ or be the name of a volume";
 
 /**
  * One entry of `docker_volumes`, `host:container[:ro|:rw]`. As with the engines' own `-v`, a host part without a slash names a volume.

@@ -9,6 +9,8 @@ export interface Quirks {
   readonly topArgs: readonly string[];
   /** Whether those ids are the host's own, not the container's. */
   readonly topShowsHostIds: boolean;
+  /** How a tmpfs is given to the container's user: by its numbers, or by an option that finds them itself. */
+  readonly tmpfsOwner: "numbers" | "U";
   /** What `run --init` says on a machine that lacks the engine's init program. */
   readonly initMissing: RegExp;
 }
@@ -18,6 +20,7 @@ export const QUIRKS: Readonly<Record<EngineKind, Quirks>> = {
     runArgs: [],
     topArgs: ["-eo", "pid,args"],
     topShowsHostIds: true,
+    tmpfsOwner: "numbers",
     initMissing: /docker-init.*(?:not found|no such file)/i,
   },
   podman: {
@@ -25,6 +28,7 @@ export const QUIRKS: Readonly<Record<EngineKind, Quirks>> = {
     runArgs: ["--http-proxy=false"],
     topArgs: ["pid", "args"],
     topShowsHostIds: false,
+    tmpfsOwner: "U",
     initMissing: /container-init binary not found/i,
   },
 };

@@ -3,12 +3,13 @@ import { mkdir, readdir, readFile, rename, rm, stat, writeFile } from "node:fs/p
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { alive, printed } from "../../../../test/helpers/collect.ts";
+import { driverContext } from "../../../../test/helpers/driver-context.ts";
 import { hostHarness } from "../../../../test/helpers/host-harness.ts";
 import { createManualClock } from "../../../../test/helpers/manual-clock.ts";
 import { sandboxSpec } from "../../../../test/helpers/sandbox-spec.ts";
 import { type TemporaryDirectory, temporaryDirectory } from "../../../../test/helpers/temporary-directory.ts";
 import { systemClock } from "../../../base/clock.ts";
-import { createLogger, type LogRecord, silentLogger } from "../../../base/log.ts";
+import { createLogger, type LogRecord } from "../../../base/log.ts";
 import type { SandboxDriver } from "../../driver.ts";
 import { createDriver } from "./driver.ts";
 
@@ -69,7 +70,7 @@ test("a damaged record, or one that is no file, hides no other sandbox and is wa
   await writeFile(directoryOf({ task: "file" }), "");
   const records: LogRecord[] = [];
   const log = createLogger({ clock: systemClock, level: "warn", sink: (record) => records.push(record) });
-  const talking = createDriver({ sandboxDir: join(scratch.path, "sandboxes"), hostEnv: {}, daemonProgram: null, clock: systemClock, log });
+  const talking = createDriver(driverContext({ sandboxDir: join(scratch.path, "sandboxes"), log }));
   expect(await talking.list({ install: "i" })).toEqual([whole]);
   const directories = ["empty", "file", "folder", "pipe"].map((task) => directoryOf({ task }));
   expect(records.map(({ fields }) => fields.directory).sort()).toEqual(directories);
@@ -94,7 +95,7 @@ test("what killed processes left is removed when a sandbox is made an hour later
   expect(await left()).toEqual([".gone-x", ".new-x", "i", "pipe-x", "sessions"]);
 
   const clock = createManualClock(systemClock.now() + 61 * 60 * 1000);
-  const later = createDriver({ sandboxDir: join(scratch.path, "sandboxes"), hostEnv: {}, daemonProgram: null, clock, log: silentLogger });
+  const later = createDriver(driverContext({ sandboxDir: join(scratch.path, "sandboxes"), clock }));
   await later.create({ ...owner, task: "later" }, sandboxSpec());
   expect(await left()).toEqual(["i", "sessions"]);
   expect(await driver.list(owner)).toEqual([ref]);

@@ -12,14 +12,15 @@ import type { Owner, SandboxDriver, SandboxRef } from "../../driver.ts";
 import type { DriverContext } from "../../driver-context.ts";
 import { CALL_VARIABLE, SANDBOX_VARIABLE } from "../../session/script.ts";
 import { fingerprint } from "../../spec.ts";
+import { makeSecret } from "../shared/daemon-socket.ts";
 import { checkHost } from "../shared/host-check.ts";
 import { connectToHost, findProgram, whilePresent } from "../shared/host-connection.ts";
-import { DAEMON_VARIABLE, makeSecret, openHostDaemon, stopHostDaemon } from "../shared/host-daemon.ts";
+import { DAEMON_VARIABLE, openHostDaemon, stopHostDaemon } from "../shared/host-daemon.ts";
 import { createHostFiles } from "../shared/host-files.ts";
 import { findMarked, findTree, isInside, killTree } from "../shared/host-process-tree.ts";
 import { ownerMatches, sandboxGone } from "../shared/refs.ts";
+import { readRecord, type SandboxRecord, writeRecord } from "../shared/sandbox-record.ts";
 import { GONE_PREFIX, NEW_PREFIX, removeLeftovers } from "./leftovers.ts";
-import { readRecord, type SandboxRecord, writeRecord } from "./record.ts";
 
 const NAME = "local";
 const STATE = "state";
@@ -74,6 +75,7 @@ export function createDriver({ sandboxDir, hostEnv, daemonProgram, clock, log }:
       try {
         throwIfAborted(signal, NOT_MADE);
         await makeDirectory(join(staging, STATE));
+        await makeDirectory(join(staging, RUN));
         await makeSecret(join(staging, RUN));
         await makeDirectory(dirname(directory));
         await writeRecord(staging, record);

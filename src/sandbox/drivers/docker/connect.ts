@@ -1,0 +1,99 @@
+/** @module Coming to a container: over the socket that it shares with the host, else over the input and output of a relay in it. */
+import { spawn } from "node:child_process";
+import { Duplex } from "node:stream";
+import { throwIfAborted } from "../../../base/abort.ts";
+import { type Clock, delay } from "../../../base/clock.ts";
+import { HoldfastError } from "../../../base/errors.ts";
+import { randomId } from "../../../base/ids.ts";
+import { connectThroughDaemon } from "../../daemon/connection.ts";
+import { makeDirectory } from "../../daemon/files.ts";
+import type { DaemonLink } from "../../daemon/link.ts";
+import { createPrivateFiles } from "../../daemon/private-files.ts";
+import type { Connection, SandboxRef } from "../../driver.ts";
+import { CALL_VARIABLE, SANDBOX_VARIABLE } from "../../session/script.ts";
+import { connectSocket, proveLink } from "../shared/daemon-socket.ts";
+import type { Containers } from "./containers.ts";
+
+/** Inside every container. */
+export const DAEMON_PATH = "/holdfast/holdfastd";
+export const RUN_PATH = "/holdfast/run";
+export const SOCKET_PATH = `${RUN_PATH}/socket`;
+const STATE_PATH = `${RUN_PATH}/state`;
+
+const SOCKET_LIMIT_MS = 5_000;
+const POLL_MS = 10;
+
+export interface ConnectOptions {
+  readonly clock: Clock;
+  readonly signal?: AbortSignal | undefined;
+}
+
+/** Null when nobody listens there. */
+export async function linkThroughSocket(runDir: string, { clock }: ConnectOptions): Promise<DaemonLink | null> {
+  const found = await connectSocket(runDir);
+  return typeof found === "string" ? null : proveLink(found, { runDir, clock });
+}
+
+/**
+ * A container that was just started takes a moment until its daemon listens. Null when it runs, but its socket cannot be reached from here.
+ * @throws `sandbox-create-failed` when it has ended again
+ */
+export async function waitForSocket(
+  id: string,
+  runDir: string,
+  { containers, clock, signal }: ConnectOptions & { containers: Containers },
+): Promise<DaemonLink | null> {
+  const until = clock.monotonic() + SOCKET_LIMIT_MS;
+  for (let attempt = 0; clock.monotonic() < until; attempt++) {
+    throwIfAborted(signal, "the sandbox was not opened");
+    const link = await linkThroughSocket(runDir, { clock });
+    if (link) return link;
+    // Asking the engine costs more than looking again.
+    if (attempt % 20 === 19) await assertRunning(id, containers);
+    await delay(clock, POLL_MS);
+  }
+  await assertRunning(id, containers);
+  return null;
+}
+
+async function assertRunning(id: string, containers: Containers): Promise<void> {
+  const container = await containers.find(id);
+  if (container?.state !== "stopped") return;
+  const said = await containers.logs(id);
+  throw new HoldfastError("sandbox-create-failed", `the container ended at once, with status ${container.exitCode}${said && `: ${said}`}`, {
+    hint: "an image needs an entrypoint that runs the command it is given; docker_extra_args may set another one with --entrypoint",
+    facts: { container: id, exitCode: container.exitCode },
+  });
+}
+
+/** The same protocol through the engine's own line to the container: for engines on other machines. */
+export function relayStream(program: string, id: string, env: Readonly<Record<string, string>>): Duplex {
+  const child = spawn(program, ["exec", "-i", id, DAEMON_PATH, "relay", "--socket", SOCKET_PATH], {
+    env: { ...env },
+    stdio: ["pipe", "pipe", "ignore"],
+  });
+  const stream = Duplex.from({ writable: child.stdin as never, readable: child.stdout as never });
+  child.once("error", (error) => stream.destroy(error));
+  child.once("close", () => stream.destroy());
+  return stream;
+}
+
+export async function connectContainer(
+  link: DaemonLink,
+  { ref, restarted, callVariables }: { ref: SandboxRef; restarted: boolean; callVariables: Readonly<Record<string, string>> },
+): Promise<Connection> {
+  await makeDirectory(link, STATE_PATH, { mode: 0o700, parents: true });
+  const marks = () => ({ [CALL_VARIABLE]: randomId(), [SANDBOX_VARIABLE]: ref.id });
+  const connection = connectThroughDaemon({
+    daemon: {
+      link,
+      environment: (env) =>
+        env === undefined ? { env: { ...callVariables, ...marks() }, inherit: true } : { env: { ...env, ...marks() } },
+    },
+    stateDir: STATE_PATH,
+    files: createPrivateFiles(link),
+    restarted,
+    findProgram: (name) => name,
+  });
+  return { ...connection, callVariables };
+}

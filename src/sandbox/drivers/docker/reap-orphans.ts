@@ -1,0 +1,46 @@
+/** @module Removes our own containers that ended long ago, once per process, before the first one is made (S28). */
+import type { Clock } from "../../../base/clock.ts";
+import { describeError } from "../../../base/errors.ts";
+import type { Logger } from "../../../base/log.ts";
+import type { Owner } from "../../driver.ts";
+import type { DriverSettings } from "../../driver-context.ts";
+import type { Containers } from "./containers.ts";
+import type { Labels } from "./labels.ts";
+
+const SHORTEST_LIFETIME_SECONDS = 60;
+
+export interface OrphanReaperOptions {
+  readonly containers: Containers;
+  readonly labels: Labels;
+  readonly settings: DriverSettings;
+  readonly clock: Clock;
+  readonly log: Logger;
+}
+
+/** Never fails: an engine that does means that nothing was removed. Returns how many were. */
+export function createOrphanReaper({ containers, labels, settings, clock, log }: OrphanReaperOptions) {
+  let done = false;
+  const oldestMs = 2 * Math.max(SHORTEST_LIFETIME_SECONDS, settings.lifetime_seconds) * 1000;
+  return async ({ install, profile }: Owner): Promise<number> => {
+    if (done || !settings.docker_orphan_reaper) return 0;
+    done = true;
+    let removed = 0;
+    try {
+      for (const { id, status, finishedAt, labels: theirs } of await containers.list(labels.filterArgs({ install, profile }))) {
+        const owner = labels.ownerOf(theirs, { install, profile });
+        // An age that cannot be read means: leave it.
+        if (owner === null || status !== "exited" || finishedAt === null || clock.now() - finishedAt <= oldestMs) continue;
+        try {
+          await containers.remove(id);
+          removed++;
+          log.info("an orphaned container was removed", { container: id, task: owner.task });
+        } catch (error) {
+          log.warn("an orphaned container was not removed", { container: id, error: describeError(error) });
+        }
+      }
+    } catch (error) {
+      log.warn("orphaned containers were not looked for", { error: describeError(error) });
+    }
+    return removed;
+  };
+}
