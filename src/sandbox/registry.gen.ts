@@ -8,6 +8,7 @@ export interface DriverEntry {
 }
 
 export const DRIVERS: Readonly<Record<(typeof BACKENDS)[number], DriverEntry>> = {
+  docker: { load: () => import("./drivers/docker/driver.ts") },
   local: { load: () => import("./drivers/local/driver.ts") },
   memory: { load: () => import("./drivers/memory/driver.ts") },
 };

@@ -1,5 +1,6 @@
 import { existsSync } from "node:fs";
 import { readFile } from "node:fs/promises";
+import { constants } from "node:os";
 import { dirname, join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import type { ProcessInfo } from "../../src/sandbox/process.ts";
@@ -198,13 +199,13 @@ describeIf("cc", "holdfast process", () => {
   });
 
   test("S36 kill ends the whole tree; --signal only sends one", async () => {
-    const id = await start("--", "trap 'echo hup' HUP; setsid sleep 600 & echo $!; while :; do sleep 0.1; done");
+    const id = await start("--", "trap 'echo hup' HUP; trap 'echo usr1' USR1; setsid sleep 600 & echo $!; while :; do sleep 0.1; done");
     const follower = cli.start(["process", "logs", "-f", id]);
     const pid = Number((await follower.untilPrinted("\n")).trim());
     await cli.run(["process", "kill", "--signal", "HUP", id]);
-    await follower.untilPrinted("hup\n");
-    await cli.run(["process", "kill", "--signal", "1", id]);
-    await follower.untilPrinted("hup\nhup\n");
+    await follower.untilPrinted("hup");
+    await cli.run(["process", "kill", "--signal", String(constants.signals.SIGUSR1), id]);
+    await follower.untilPrinted("usr1");
     expect((await cli.run(["process", "kill", "--signal", "99", id])).stderr).toContain("error: there is no signal SIG99");
     expect(existsSync(`/proc/${pid}/exe`)).toBe(true);
     expect(await cli.json(["process", "kill", "--grace", "0", id])).toMatchObject({ id, state: "ended" });

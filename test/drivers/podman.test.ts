@@ -1,0 +1,15 @@
+import { beforeAll } from "vitest";
+import { testSandboxDriver } from "../contract/sandbox-driver.ts";
+import { ENGINE_LIMIT_MS, type TestEngine } from "../helpers/engine.ts";
+import { ENGINE_SKIPS, engineHarness } from "../helpers/engine-harness.ts";
+import { testPodman } from "../helpers/podman.ts";
+import { describeIf } from "../helpers/requirements.ts";
+
+describeIf(["cc", "podman", "mmdebstrap"], "on a real engine", () => {
+  let engine: TestEngine;
+  beforeAll(async () => {
+    engine = await testPodman();
+  }, ENGINE_LIMIT_MS);
+
+  testSandboxDriver({ name: "docker backend with podman", createHarness: engineHarness(() => engine), skip: ENGINE_SKIPS });
+});
