@@ -5,6 +5,7 @@ export type {
   BackendReport,
   ConfigEntry,
   ConfigSetting,
+  DaemonReport,
   DoctorReport,
   SandboxDetails,
   SandboxSummary,
@@ -13,6 +14,7 @@ export type {
 export { type ErrorCode, HoldfastError } from "./base/errors.ts";
 export type { LogRecord } from "./base/log.ts";
 export type { CallControl, CallOptions, CallResult, Command } from "./sandbox/call.ts";
+export type { DaemonStatus } from "./sandbox/daemon/status.ts";
 export type { ExitStatus, OutputStream, SandboxActivity } from "./sandbox/driver.ts";
 export type { FileInfo, Files, ReadFileOptions, TreeOptions, TreeResult, WriteFileOptions } from "./sandbox/files.ts";
 export type {

@@ -140,7 +140,7 @@ export interface Processes {
   kill(id: string, options?: { graceMs?: number }): Promise<void>;
   /** @throws `process-ended` */
   signal(id: string, name: string): Promise<void>;
-  /** Settles when the process has room for all of it. `end` closes its input afterwards. @throws `process-input-closed` */
+  /** Settles when the process has room for all of it. `end` closes its input afterwards. @throws `process-input-closed`, `process-ended` */
   write(id: string, bytes: string | Uint8Array, options?: { end?: boolean }): Promise<void>;
   attach(id: string, options: AttachOptions): Promise<Attachment>;
   /** Drops an ended one with its output. @throws `busy` while it runs */

@@ -59,7 +59,12 @@ export interface EngineBench {
 }
 
 export interface Inspected {
-  readonly Config: { readonly Env: string[] | null; readonly Labels: Record<string, string>; readonly User: string; readonly Image: string };
+  readonly Config: {
+    readonly Env: string[] | null;
+    readonly Labels: Record<string, string>;
+    readonly User: string;
+    readonly Image: string;
+  };
   readonly HostConfig: {
     readonly CapAdd: string[] | null;
     readonly CapDrop: string[] | null;

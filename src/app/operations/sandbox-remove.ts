@@ -16,6 +16,8 @@ export const sandboxRemove = defineOperation({
     const ref = await existingSandbox(app, task);
     if (!force) await refuseIfBusy(app, ref);
     await (await app.lifecycle()).releaseTask(ref.owner, { forceRemove: true });
+    // Whoever names a sandbox to be removed means its files too, also those that would be kept for the next one.
+    await (await app.driver()).destroy(ref, { purge: true });
     return { removed: summarize(ref) };
   },
 });
