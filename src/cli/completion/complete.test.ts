@@ -82,7 +82,7 @@ describe("what is offered", () => {
     ["config set ", keys],
     ["config unset ", keys],
     ["config explain ", keys],
-    ["config set terminal.backend ", ["local", "memory"]],
+    ["config set terminal.backend ", ["docker", "local", "memory"]],
     ["config set terminal.docker_network ", ["true", "false"]],
     ["config set terminal.timeout ", []],
     ["exec -c ", keys.map((key) => `${key}=`)],

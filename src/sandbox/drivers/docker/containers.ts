@@ -25,6 +25,7 @@ export interface Containers {
   /** By id or name; null when there is none. */
   find(id: string, options?: Abortable): Promise<InspectedContainer | null>;
   start(id: string, options?: Abortable): Promise<void>;
+  rename(id: string, name: string): Promise<void>;
   unpause(id: string, options?: Abortable): Promise<void>;
   /** Stops it, and removes it with its anonymous volumes. Absent is success. */
   remove(id: string, options?: Abortable): Promise<void>;
@@ -59,6 +60,7 @@ export function createContainers(engine: () => Promise<Engine>): Containers {
     },
     find: async (id, options) => (await inspect([id], options))[0] ?? null,
     start: (id, options) => change(["start", id], START_LIMIT_MS, options),
+    rename: (id, name) => change(["rename", id, name], PROBE_LIMIT_MS),
     unpause: (id, options) => change(["unpause", id], START_LIMIT_MS, options),
     async remove(id, options) {
       // A container that does not stop in time, or is paused, is killed by its removal.

@@ -12,7 +12,7 @@ import type { DriverContext } from "../../driver-context.ts";
 import { fingerprint, type SandboxSpec } from "../../spec.ts";
 import { SECRET_FILE } from "../shared/daemon-socket.ts";
 import { sandboxGone } from "../shared/refs.ts";
-import { readRecord, writeRecord } from "../shared/sandbox-record.ts";
+import { readRecord } from "../shared/sandbox-record.ts";
 import { runArgv } from "./argv.ts";
 import { connectContainer, linkThroughSocket, relayStream, waitForSocket } from "./connect.ts";
 import { createContainers, failure, type ImageFacts } from "./containers.ts";
@@ -21,7 +21,7 @@ import { classify } from "./engine-error.ts";
 import { findEngine } from "./find-engine.ts";
 import type { InspectedContainer } from "./inspect.ts";
 import { createLabels } from "./labels.ts";
-import { makePlace, placeOf, removePlace } from "./place.ts";
+import { makePlace, placeOf, removePlace, removeRun, runOf, saveRecord } from "./place.ts";
 import { planRun } from "./plan-run.ts";
 import { preflight } from "./preflight.ts";
 import { createOrphanReaper } from "./reap-orphans.ts";
@@ -64,12 +64,12 @@ export function createDriver(context: DriverContext): SandboxDriver {
   /** What one attempt at `run` came to: a container, or the one that has its name already. */
   const run = async (owner: Owner, spec: SandboxSpec, image: ImageFacts, { signal }: Abortable): Promise<SandboxRef | null> => {
     const place = placeOf(root, owner);
-    const createdAt = clock.now();
     const print = fingerprint(spec);
     const base = labels.containerName(owner);
     const name = spec.persist ? base : `${base}-${randomId(4)}`;
     const cidFile = join(place.directory, `cid-${randomId(8)}`);
     const { quirks } = await preflight(await engine(), { signal });
+    const createdAt = await makePlace(place, { keepFiles: spec.keepFiles, now: clock.now() });
     const facts = { fingerprint: print, version: holdfastVersion(), keepFiles: spec.keepFiles, createdAt };
     const line = runArgv(
       planRun({
@@ -79,31 +79,39 @@ export function createDriver(context: DriverContext): SandboxDriver {
         image,
         imageName: imageOf(spec),
         place,
+        runDir: runOf(place, { createdAt }),
         daemonProgram: daemonProgram ?? "",
         cidFile,
         quirks,
       }),
     );
     try {
-      await makePlace(place, { keepFiles: spec.keepFiles });
       const { code, stderr, stdout } = await (await engine()).run(line.args, { limitMs: RUN_LIMIT_MS, signal, env: line.env });
       if (code === 0) {
         const ref: SandboxRef = { driver: NAME, id: stdout.trim(), owner, fingerprint: print, state: "running", createdAt };
-        await writeRecord(place.directory, { version: 1, id: ref.id, ...owner, fingerprint: print, createdAt });
+        await remember(ref);
         return ref;
       }
-      await removeHalfMade(cidFile);
-      if (classify(stderr) === "name-taken") return null;
-      throw wrapError(failure("run", stderr), "sandbox-create-failed", "the container was not made");
+      if (classify(stderr) !== "name-taken") throw failure("run", stderr);
+      await removeHalfMade(cidFile, { owner, createdAt });
+      return null;
     } catch (error) {
-      await removeHalfMade(cidFile);
+      await removeHalfMade(cidFile, { owner, createdAt });
       throw error;
     } finally {
       await rm(cidFile, { force: true });
     }
   };
-  const removeHalfMade = async (cidFile: string): Promise<void> => {
+  /** The one before it, if it was removed from outside, has left its socket and state. */
+  const remember = async ({ id, owner, fingerprint: print, createdAt }: SandboxRef): Promise<void> => {
+    const place = placeOf(root, owner);
+    const before = readRecord(place.directory);
+    await saveRecord(place, { version: 1, id, ...owner, fingerprint: print, createdAt });
+    if (before && before.id !== id && (await containers.find(before.id)) === null) await removeRun(place, before);
+  };
+  const removeHalfMade = async (cidFile: string, of: Pick<SandboxRef, "owner" | "createdAt">): Promise<void> => {
     if (existsSync(cidFile)) await containers.remove(readFileSync(cidFile, "utf8").trim());
+    await removeRun(placeOf(root, of.owner), of);
   };
   const byName = async (owner: Owner, options: Abortable): Promise<SandboxRef | null> => {
     const name = labels.containerName(owner);
@@ -115,6 +123,25 @@ export function createDriver(context: DriverContext): SandboxDriver {
       hint: "rename or remove it",
       facts: { container: container.id, name },
     });
+  };
+
+  /** One that cannot be started any more makes way for a new one, and is left for people to look at. */
+  const start = async (ref: SandboxRef, name: string): Promise<void> => {
+    try {
+      await containers.start(ref.id);
+    } catch (error) {
+      if (!HoldfastError.isInstance(error) || error.code !== "backend-broken") throw error;
+      if ((await containers.find(ref.id)) === null) throw sandboxGone("sandbox-not-found", ref);
+      const aside = `${name}-broken-${randomId(4)}`;
+      log.warn("the container cannot be started, so it makes way for a new one", {
+        container: ref.id,
+        renamedTo: aside,
+        task: ref.owner.task,
+        error: describeError(error),
+      });
+      await containers.rename(ref.id, aside);
+      throw sandboxGone("sandbox-not-found", ref);
+    }
   };
 
   return {
@@ -174,7 +201,7 @@ export function createDriver(context: DriverContext): SandboxDriver {
       const record = readRecord(place.directory);
       if (record === null || record.install !== owner.install || record.profile !== owner.profile || record.task !== owner.task)
         return null;
-      const link = await linkThroughSocket(place.run, { clock });
+      const link = await linkThroughSocket(runOf(place, record), { clock });
       if (link === null) return null;
       const { id, fingerprint: print, createdAt } = record;
       const ref: SandboxRef = { driver: NAME, id, owner, fingerprint: print, state: "running", createdAt };
@@ -183,14 +210,14 @@ export function createDriver(context: DriverContext): SandboxDriver {
 
     async connect(ref, { signal } = {}): Promise<Connection> {
       throwIfAborted(signal, "the sandbox was not opened");
-      const { run: runDir } = placeOf(root, ref.owner);
+      const runDir = runOf(placeOf(root, ref.owner), ref);
       const container = await containers.find(ref.id, signal ? { signal } : {});
       if (container === null) throw sandboxGone("sandbox-not-found", ref);
       let restarted = false;
       if (container.state === "paused") await containers.unpause(ref.id);
       if (container.state === "stopped") {
         restarted = container.status !== "created";
-        await containers.start(ref.id);
+        await start(ref, container.name);
       }
       const link =
         (await waitForSocket(ref.id, runDir, { containers, clock, signal })) ??
@@ -216,6 +243,7 @@ export function createDriver(context: DriverContext): SandboxDriver {
       await containers.remove(ref.id, options);
       const keeps = container === null || labels.factsOf(container.labels).keepFiles !== false;
       const place = placeOf(root, ref.owner);
+      await removeRun(place, ref);
       // The directory may belong to a newer container of the same owner by now.
       if (readRecord(place.directory)?.id !== ref.id && !purge) return;
       await removePlace(place, { files: purge || !keeps });

@@ -1,15 +1,18 @@
 /** @module The directory of a container's sandbox on the host: what it shares with it, and what is known about it. */
-import { chmod, rm } from "node:fs/promises";
+import { chmod, mkdir, rename, rm, rmdir } from "node:fs/promises";
 import { join } from "node:path";
+import { systemCode } from "../../../base/errors.ts";
+import { randomId } from "../../../base/ids.ts";
 import { makeDirectory } from "../../../base/make-directory.ts";
 import { taskSegment } from "../../../base/names.ts";
 import type { Owner } from "../../driver.ts";
 import { makeSecret } from "../shared/daemon-socket.ts";
+import { type SandboxRecord, writeRecord } from "../shared/sandbox-record.ts";
+
+const RECORD = "sandbox.json";
 
 export interface Place {
   readonly directory: string;
-  /** Shared with the daemon: socket, secret, state. */
-  readonly run: string;
   readonly workspace: string;
   readonly home: string;
 }
@@ -17,24 +20,71 @@ export interface Place {
 /** Profiles and installs may be configured to share one root, so the task alone does not name a sandbox. */
 export function placeOf(root: string, { install, profile, task }: Owner): Place {
   const directory = join(root, ...[install, profile, task].map(taskSegment));
-  return { directory, run: join(directory, "run"), workspace: join(directory, "workspace"), home: join(directory, "home") };
+  return { directory, workspace: join(directory, "workspace"), home: join(directory, "home") };
+}
+
+/**
+ * What one container shares with its daemon: socket, secret, state. An owner may have several containers at once, and what one left behind
+ * when it was removed from outside is nothing for the next.
+ */
+export function runOf({ directory }: Place, { createdAt }: { createdAt: number }): string {
+  return join(directory, "run", String(createdAt));
 }
 
 /**
  * The user in the container may be any, so what is shared is open to all; the directory around it is not, and whoever comes through has to
- * know the secret.
+ * know the secret. Returns the time of creation, which no other container of the owner has.
  */
-export async function makePlace({ run, workspace, home }: Place, { keepFiles }: { keepFiles: boolean }): Promise<void> {
-  await makeDirectory(run);
+export async function makePlace(place: Place, { keepFiles, now }: { keepFiles: boolean; now: number }): Promise<number> {
+  const createdAt = await claimRun(place, now);
+  const run = runOf(place, { createdAt });
   await chmod(run, 0o777);
   await makeSecret(run, { mode: 0o644 });
-  for (const path of keepFiles ? [workspace, home] : []) {
+  for (const path of keepFiles ? [place.workspace, place.home] : []) {
     await makeDirectory(path);
     await chmod(path, 0o777);
   }
+  return createdAt;
+}
+
+async function claimRun(place: Place, now: number): Promise<number> {
+  await makeDirectory(join(place.directory, "run"));
+  for (let createdAt = now; ; createdAt++) {
+    try {
+      await mkdir(runOf(place, { createdAt }));
+      return createdAt;
+    } catch (error) {
+      if (systemCode(error) !== "EEXIST") throw error;
+    }
+  }
+}
+
+/** At once for those who read it, who may be other processes. */
+export async function saveRecord({ directory }: Place, record: SandboxRecord): Promise<void> {
+  const staging = join(directory, `record-${randomId(4)}`);
+  await mkdir(staging, { mode: 0o700 });
+  await writeRecord(staging, record);
+  await rename(join(staging, RECORD), join(directory, RECORD));
+  await rmdir(staging);
+}
+
+export async function removeRun(place: Place, of: { createdAt: number }): Promise<void> {
+  await rm(runOf(place, of), { recursive: true, force: true });
 }
 
 /** With `files`, also what is in the workspace and the home. */
-export async function removePlace({ directory, run }: Place, { files }: { files: boolean }): Promise<void> {
-  for (const path of files ? [directory] : [run, join(directory, "sandbox.json")]) await rm(path, { recursive: true, force: true });
+export async function removePlace({ directory, workspace, home }: Place, { files }: { files: boolean }): Promise<void> {
+  for (const path of [join(directory, RECORD), ...(files ? [workspace, home] : [])]) await rm(path, { recursive: true, force: true });
+  for (const path of [join(directory, "run"), directory]) if (!(await removeEmpty(path))) return;
+}
+
+async function removeEmpty(path: string): Promise<boolean> {
+  try {
+    await rmdir(path);
+  } catch (error) {
+    // Another container of the owner, or its files.
+    if (systemCode(error) === "ENOTEMPTY" || systemCode(error) === "EEXIST") return false;
+    if (systemCode(error) !== "ENOENT") throw error;
+  }
+  return true;
 }

@@ -13,11 +13,13 @@ export interface RunPlan extends Pick<RunRequest, "name" | "labels" | "cidFile" 
   readonly image: ImageFacts;
   readonly imageName: string;
   readonly place: Place;
+  /** What is shared with the daemon, on the host. */
+  readonly runDir: string;
   /** On the host. */
   readonly daemonProgram: string;
 }
 
-export function planRun({ name, labels, spec, image, imageName, place, daemonProgram, cidFile, quirks }: RunPlan): RunRequest {
+export function planRun({ name, labels, spec, image, imageName, place, runDir, daemonProgram, cidFile, quirks }: RunPlan): RunRequest {
   const home = homeOf(image, spec);
   const caller = spec.hostUser ? callerIds() : null;
   const kept = spec.keepFiles ? { workspace: place.workspace, home: place.home } : null;
@@ -36,7 +38,7 @@ export function planRun({ name, labels, spec, image, imageName, place, daemonPro
     mounts: [
       ...planMounts({ volumes: spec.mounts, callerDirectory: null, kept, home }),
       { source: daemonProgram, target: DAEMON_PATH, readOnly: true },
-      { source: place.run, target: RUN_PATH, readOnly: false },
+      { source: runDir, target: RUN_PATH, readOnly: false },
     ],
     diskSupported: false,
     cidFile,
