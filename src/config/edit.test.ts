@@ -63,7 +63,7 @@ describe("setting a value", () => {
     ["terminal.timeout", "soon", "config-bad-value"],
     ["terminal.timeout", null, "config-bad-value"],
     ["terminal.docker_env", '{"B-AD": "1"}', "config-bad-value"],
-    ["terminal.backend", "docker", "config-bad-value"],
+    ["terminal.backend", "ssh", "config-bad-value"],
   ])("%s = %j is refused before anything is touched", async (key, value, code) => {
     home = join(home, "none");
     await expect(setValue(home, key, value)).rejects.toMatchObject({ code });

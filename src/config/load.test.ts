@@ -197,11 +197,11 @@ describe("S46 bad input is an error that names the place", () => {
   });
 
   test("a backend of which there is no driver", async () => {
-    await yaml("terminal:\n  backend: docker\n");
+    await yaml("terminal:\n  backend: ssh\n");
     expect(await failure()).toMatchObject({
       code: "config-bad-value",
-      message: `terminal.backend must be one of local, memory, not "docker" (${configFile} line 2)`,
-      hint: expect.stringContaining("no docker driver"),
+      message: `terminal.backend must be one of docker, local, memory, not "ssh" (${configFile} line 2)`,
+      hint: expect.stringContaining("no ssh driver"),
     });
   });
 
@@ -313,7 +313,7 @@ describe("S46 bad input is an error that names the place", () => {
     await dotenv("TERMINAL_CONTAINER_CPU=many\n");
     const error = await failure({ environment: { TERMINAL_BACKEND: "locl" } });
     expect(error.message).toBe(
-      'terminal.backend must be one of local, memory, not "locl" (environment variable TERMINAL_BACKEND), and 4 more problems',
+      'terminal.backend must be one of docker, local, memory, not "locl" (environment variable TERMINAL_BACKEND), and 4 more problems',
     );
     expect(error.facts.problems).toMatchObject([
       {

@@ -105,13 +105,18 @@ describe("the schema", () => {
     expect(readOption(findKey(`terminal.${name}`).option, text).ok).toBe(true);
   });
 
-  test.each(["docker", "podman", "ssh", "bubblewrap", "apptainer", "singularity", "modal", "daytona", "kubernetes"])(
+  test.each(["ssh", "bubblewrap", "apptainer", "singularity", "modal", "daytona", "kubernetes"])(
     "a known backend without a driver is not taken for a spelling mistake: %s",
     (name) => {
       const reading = readOption(findKey("terminal.backend").option, name);
       expect(reading).toMatchObject({ ok: false, hint: expect.stringContaining(`no ${name} driver`) });
     },
   );
+
+  test("whoever asks for podman hears that it belongs to docker", () => {
+    const reading = readOption(findKey("terminal.backend").option, "podman");
+    expect(reading).toMatchObject({ ok: false, hint: expect.stringContaining("the docker backend uses podman") });
+  });
 
   test("a misspelt backend gets the right one", () => {
     expect(readOption(findKey("terminal.backend").option, "locla")).toMatchObject({ hint: 'did you mean "local"?' });

@@ -102,7 +102,7 @@ describeIf("cc", "S36 processes of holdfastd", () => {
 
   test("save their state and report as calls do", async () => {
     await using client = await createClient(daemon);
-    const { id } = await client.process("echo st >&3; echo rep >&4", { state: join(scratch.path, "kept") });
+    const { id } = await client.process("printf 'st\\0' >&3; echo rep >&4", { state: join(scratch.path, "kept") });
     expect(await client.wait(id)).toMatchObject({ saved: 1, report: "rep\n" });
   });
 

@@ -1,5 +1,6 @@
 /** @module Drivers and lifecycles on a real engine, with an install of their own; all that they made is gone when the test has ended. */
 import { rm } from "node:fs/promises";
+import { join } from "node:path";
 import { beforeAll, expect, onTestFinished } from "vitest";
 import { type Clock, systemClock } from "../../src/base/clock.ts";
 import { randomId } from "../../src/base/ids.ts";
@@ -50,6 +51,10 @@ export interface EngineBench {
   /** Each one is another process, as far as the others can tell. */
   driver(options?: BenchDriverOptions): Promise<SandboxDriver>;
   lifecycle(driver: SandboxDriver, options?: { clock?: Clock; idleMs?: number }): Lifecycle;
+  /** A lifecycle that shares nothing with the others but the engine and the directory. */
+  process(): Promise<Lifecycle>;
+  /** The directory of a sandbox on the host. */
+  placeOf(task?: string): string;
   owner(task?: string, profile?: string): Owner;
   /** All that the engine has of this bench. */
   containers(): Promise<EngineContainer[]>;
@@ -95,18 +100,22 @@ export async function engineBench(engine: TestEngine): Promise<EngineBench> {
     expect(code, stderr).toBe(0);
     return stdout.trim();
   };
+  const driver: EngineBench["driver"] = ({ now, ...options } = {}) =>
+    engineDriver(engine, place.path, { log, clock: now ? { ...systemClock, now } : systemClock, ...options });
+  const lifecycle: EngineBench["lifecycle"] = (over, { clock = systemClock, idleMs = 300_000 } = {}) => {
+    const limits = { keepChars: 50_000, spillBytes: 0, spillDirectory: place.path };
+    const made = createLifecycle({ driver: over, clock, log, idleMs, limits, defaultTimeoutMs: 60_000, startDirectory: "/workspace" });
+    lifecycles.push(made);
+    return made;
+  };
   return {
     engine,
     directory: place.path,
     logged,
-    driver: ({ now, ...options } = {}) =>
-      engineDriver(engine, place.path, { log, clock: now ? { ...systemClock, now } : systemClock, ...options }),
-    lifecycle(driver, { clock = systemClock, idleMs = 300_000 } = {}) {
-      const limits = { keepChars: 50_000, spillBytes: 0, spillDirectory: place.path };
-      const lifecycle = createLifecycle({ driver, clock, log, idleMs, limits, defaultTimeoutMs: 60_000, startDirectory: "/workspace" });
-      lifecycles.push(lifecycle);
-      return lifecycle;
-    },
+    driver,
+    lifecycle,
+    process: async () => lifecycle(await driver()),
+    placeOf: (task = "default") => join(place.path, "sandboxes/docker", install, "default", task),
     owner: (task = "default", profile = "default") => ({ install, profile, task }),
     containers,
     ask,

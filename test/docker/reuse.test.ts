@@ -1,27 +1,16 @@
-import { readFile, rm } from "node:fs/promises";
+import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import type { TestEngine } from "../helpers/engine.ts";
-import { failureOf } from "../helpers/failure-of.ts";
-import { openCall } from "../services/lifecycle-bench.ts";
-import { containerSpec, describeEngines, type EngineBench, engineBench, LONG } from "./engine-bench.ts";
-
-/** A lifecycle that no other one shares anything with but the engine and the directory. */
-async function anotherProcess(bench: EngineBench) {
-  return bench.lifecycle(await bench.driver());
-}
-
-function placeOf(bench: EngineBench): string {
-  return join(bench.directory, "sandboxes/docker", bench.owner().install, "default/default");
-}
+import { containerSpec, describeEngines, engineBench, LONG } from "./engine-bench.ts";
 
 function testFinding(engine: () => TestEngine): void {
   test("S14 a running container is found, neither started nor made again", async () => {
     const bench = await engineBench(engine());
-    const first = await (await anotherProcess(bench)).acquire(bench.owner(), containerSpec());
+    const first = await (await bench.process()).acquire(bench.owner(), containerSpec());
     const startedAt = async () => bench.ask("inspect", "--format", "{{.State.StartedAt}}", first.sandbox.ref.id);
     const before = await startedAt();
-    const second = await (await anotherProcess(bench)).acquire(bench.owner(), containerSpec());
+    const second = await (await bench.process()).acquire(bench.owner(), containerSpec());
     expect(second).toMatchObject({ origin: "found", drift: false, sandbox: { ref: { id: first.sandbox.ref.id } } });
     expect((await second.sandbox.run("true")).restarted).toBe(false);
     expect(await startedAt()).toBe(before);
@@ -32,12 +21,12 @@ function testFinding(engine: () => TestEngine): void {
     "S14 S19 one that exited is started: files are there, processes are not, and the result says so once",
     async () => {
       const bench = await engineBench(engine());
-      const first = await (await anotherProcess(bench)).acquire(bench.owner(), containerSpec());
+      const first = await (await bench.process()).acquire(bench.owner(), containerSpec());
       await first.sandbox.run("echo kept >/var/kept; cd /usr; export A=b");
       await first.sandbox.processes.start("sleep 600");
       await bench.ask("kill", first.sandbox.ref.id);
       await bench.ask("wait", first.sandbox.ref.id);
-      const second = await (await anotherProcess(bench)).acquire(bench.owner(), containerSpec());
+      const second = await (await bench.process()).acquire(bench.owner(), containerSpec());
       const result = await second.sandbox.run("cat /var/kept; pwd; echo $A");
       expect(result).toMatchObject({ output: "kept\n/usr\nb\n", restarted: true, replaced: null });
       expect(second.sandbox.ref.id).toBe(first.sandbox.ref.id);
@@ -52,7 +41,7 @@ function testFinding(engine: () => TestEngine): void {
     "S19 a container that stops under its holder is started by the next call",
     async () => {
       const bench = await engineBench(engine());
-      const lease = await (await anotherProcess(bench)).acquire(bench.owner(), containerSpec());
+      const lease = await (await bench.process()).acquire(bench.owner(), containerSpec());
       await lease.sandbox.run("echo kept >/var/kept");
       await bench.ask("stop", "-t", "5", lease.sandbox.ref.id);
       expect(await lease.sandbox.run("cat /var/kept")).toMatchObject({ output: "kept\n", restarted: true, replaced: null });
@@ -90,6 +79,29 @@ function testFinding(engine: () => TestEngine): void {
   );
 
   test(
+    "S14 one that cannot be started makes way for a fresh one, with a warning",
+    async () => {
+      const bench = await engineBench(engine());
+      const first = await (await bench.process()).acquire(bench.owner(), containerSpec());
+      const broken = first.sandbox.ref.id;
+      await first.sandbox.run("echo kept >/workspace/kept");
+      await bench.ask("stop", "-t", "0", broken);
+      // Its daemon's directory is one of its mounts.
+      await rm(join(bench.placeOf(), "run"), { recursive: true });
+      const second = await (await bench.process()).acquire(bench.owner(), containerSpec());
+      expect((await second.sandbox.run("cat /workspace/kept")).output).toBe("kept\n");
+      const found = Object.fromEntries((await bench.containers()).map(({ id, name }) => [id, name]));
+      expect(found).toEqual({ [broken]: expect.stringContaining("-broken-"), [second.sandbox.ref.id]: expect.any(String) });
+      expect(bench.logged).toContainEqual(
+        expect.objectContaining({ level: "warn", message: expect.stringContaining("cannot be started") }),
+      );
+      const third = await (await bench.process()).acquire(bench.owner(), containerSpec());
+      expect(third.sandbox.ref.id).toBe(second.sandbox.ref.id);
+    },
+    LONG,
+  );
+
+  test(
     "S14 of several that match, a running one is taken and the others are left alone",
     async () => {
       const bench = await engineBench(engine());
@@ -99,7 +111,7 @@ function testFinding(engine: () => TestEngine): void {
       await bench.ask("rename", stopped.id, `${bench.owner().install}-aside`);
       const running = await driver.create(bench.owner(), containerSpec());
       expect(running.id).not.toBe(stopped.id);
-      const lease = await (await anotherProcess(bench)).acquire(bench.owner(), containerSpec());
+      const lease = await (await bench.process()).acquire(bench.owner(), containerSpec());
       expect(lease.sandbox.ref.id).toBe(running.id);
       const states = Object.fromEntries((await bench.containers()).map(({ id, state }) => [id, state]));
       expect(states).toEqual({ [stopped.id]: "exited", [running.id]: "running" });
@@ -127,7 +139,7 @@ function testSharing(engine: () => TestEngine): void {
     const bench = await engineBench(engine());
     for (let round = 0; round < 5; round++) {
       const owner = bench.owner(`round-${round}`);
-      const processes = await Promise.all(Array.from({ length: 8 }, () => anotherProcess(bench)));
+      const processes = await Promise.all(Array.from({ length: 8 }, () => bench.process()));
       const leases = await Promise.all(processes.map((lifecycle) => lifecycle.acquire(owner, containerSpec())));
       const results = await Promise.all(leases.map(({ sandbox }) => sandbox.run("hostname")));
       expect(new Set(results.map(({ output }) => output)).size).toBe(1);
@@ -167,7 +179,7 @@ function testSharing(engine: () => TestEngine): void {
     async () => {
       const bench = await engineBench(engine());
       const spec = containerSpec({ persist: false });
-      const [one, two] = await Promise.all([anotherProcess(bench), anotherProcess(bench)]);
+      const [one, two] = await Promise.all([bench.process(), bench.process()]);
       const first = await one.acquire(bench.owner(), spec);
       const second = await two.acquire(bench.owner(), spec);
       const names = [await first.sandbox.run("echo >/var/mine; hostname"), await second.sandbox.run("hostname")];
@@ -184,12 +196,12 @@ function testSharing(engine: () => TestEngine): void {
 
   test("S18 a background process survives the one that started it, and the next one sees it", async () => {
     const bench = await engineBench(engine());
-    const one = await anotherProcess(bench);
+    const one = await bench.process();
     const first = await one.acquire(bench.owner(), containerSpec());
     const started = await first.sandbox.processes.start("while read -r line; do echo got $line; done", { stdin: true });
     await first.sandbox.run("echo left >/tmp/left");
     await one.close();
-    const second = await (await anotherProcess(bench)).acquire(bench.owner(), containerSpec());
+    const second = await (await bench.process()).acquire(bench.owner(), containerSpec());
     expect(await second.sandbox.processes.get(started.id)).toMatchObject({ state: "running", pid: started.pid });
     expect((await second.sandbox.run("cat /tmp/left")).output).toBe("left\n");
     await second.sandbox.processes.write(started.id, "it\n");
@@ -198,52 +210,7 @@ function testSharing(engine: () => TestEngine): void {
   });
 }
 
-function testLoss(engine: () => TestEngine): void {
-  test(
-    "S20 one that was removed is replaced by the next call, which runs once and says what is lost",
-    async () => {
-      const bench = await engineBench(engine());
-      const lease = await (await anotherProcess(bench)).acquire(bench.owner(), containerSpec());
-      const before = lease.sandbox.ref.id;
-      await lease.sandbox.run("echo kept >kept; echo gone >/var/gone; cd /usr");
-      await bench.ask("rm", "-f", before);
-      const result = await lease.sandbox.run("echo ran >>~/tally; cat /workspace/kept; ls /var/gone");
-      expect(result).toMatchObject({ stdout: "kept\n", exitCode: 2, cwd: "/workspace", restarted: false });
-      expect(result.replaced?.lost).toContain("files outside its home and workspace, installed packages among them");
-      expect(lease.sandbox.ref.id).not.toBe(before);
-      expect(await lease.sandbox.run("cat ~/tally")).toMatchObject({ output: "ran\n", replaced: null });
-      expect(await bench.containers()).toHaveLength(1);
-    },
-    LONG,
-  );
-
-  test(
-    "S20 one that is removed during a call fails that call, which is not repeated",
-    async () => {
-      const bench = await engineBench(engine());
-      const lease = await (await anotherProcess(bench)).acquire(bench.owner(), containerSpec());
-      await lease.sandbox.run("true");
-      const call = await openCall(lease);
-      const failed = failureOf(call.result);
-      await bench.ask("rm", "-f", lease.sandbox.ref.id);
-      expect(await failed).toMatchObject({ code: "sandbox-lost", facts: { mayHaveRun: true } });
-      expect(await bench.containers()).toEqual([]);
-      expect(await lease.sandbox.run("echo on")).toMatchObject({ output: "on\n", replaced: { lost: expect.any(Array) } });
-    },
-    LONG,
-  );
-
-  test("S20 what a command prints is never taken for a lost sandbox", async () => {
-    const bench = await engineBench(engine());
-    const lease = await (await anotherProcess(bench)).acquire(bench.owner(), containerSpec());
-    const text = `Error response from daemon: No such container: ${lease.sandbox.ref.id}`;
-    expect(await lease.sandbox.run(`echo '${text}' >&2; exit 125`)).toMatchObject({ exitCode: 125, stderr: `${text}\n`, replaced: null });
-    expect(await readFile(join(placeOf(bench), "sandbox.json"), "utf8")).toContain(lease.sandbox.ref.id);
-  });
-}
-
 describeEngines("reuse of containers", (engine) => {
   describe("an existing container", () => testFinding(engine));
   describe("several processes", () => testSharing(engine));
-  describe("a container that is gone", () => testLoss(engine));
 });

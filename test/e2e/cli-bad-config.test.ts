@@ -27,7 +27,7 @@ const CASES: Case[] = [
     config("# first\nterminal:\n  timeout: soon\n"),
     /terminal\.timeout must be a number.*not "soon" \(.*config\.yaml line 3\)/,
   ],
-  ["a backend without a driver", config("terminal:\n  backend: docker\n"), /terminal\.backend must be one of .*\nhint: .*no docker driver/],
+  ["a backend without a driver", config("terminal:\n  backend: ssh\n"), /terminal\.backend must be one of .*\nhint: .*no ssh driver/],
   ["a .env with broken quoting", dotenv('A=1\nB="open\n'), /the closing " is missing \(.*\.env line 2\)/],
   ["a .env without an equals sign", dotenv("A=1\nnonsense\n"), /the line has no `=` \(.*\.env line 2\)/],
   ["a bad value in .env", dotenv("TERMINAL_TIMEOUT=soon\n"), /terminal\.timeout must be.*\(TERMINAL_TIMEOUT in .*\.env line 1\)/],

@@ -45,7 +45,17 @@ export function createDriver(context: DriverContext): SandboxDriver {
     return found;
   };
   const containers = createContainers(engine);
-  const reapOrphans = createOrphanReaper({ containers, labels, settings, clock, log });
+  const reapOrphans = createOrphanReaper({
+    containers,
+    labels,
+    settings,
+    clock,
+    log,
+    async onRemoved(owner, of) {
+      const { createdAt } = labels.factsOf(of);
+      if (createdAt !== null) await removeRun(placeOf(root, owner), { createdAt });
+    },
+  });
 
   const imageOf = ({ image }: SandboxSpec) => image ?? settings.docker_image;
   const toRef = (container: InspectedContainer, owner: Owner): SandboxRef => {
@@ -243,9 +253,10 @@ export function createDriver(context: DriverContext): SandboxDriver {
       await containers.remove(ref.id, options);
       const keeps = container === null || labels.factsOf(container.labels).keepFiles !== false;
       const place = placeOf(root, ref.owner);
-      await removeRun(place, ref);
+      const isRecorded = readRecord(place.directory)?.id === ref.id;
+      if (container !== null || isRecorded) await removeRun(place, ref);
       // The directory may belong to a newer container of the same owner by now.
-      if (readRecord(place.directory)?.id !== ref.id && !purge) return;
+      if (!isRecorded && !purge) return;
       await removePlace(place, { files: purge || !keeps });
       log.info("sandbox removed", { sandbox: ref.id, task: ref.owner.task });
     },

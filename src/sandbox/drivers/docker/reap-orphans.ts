@@ -5,7 +5,7 @@ import type { Logger } from "../../../base/log.ts";
 import type { Owner } from "../../driver.ts";
 import type { DriverSettings } from "../../driver-context.ts";
 import type { Containers } from "./containers.ts";
-import type { Labels } from "./labels.ts";
+import type { ContainerLabels, Labels } from "./labels.ts";
 
 const SHORTEST_LIFETIME_SECONDS = 60;
 
@@ -15,10 +15,12 @@ export interface OrphanReaperOptions {
   readonly settings: DriverSettings;
   readonly clock: Clock;
   readonly log: Logger;
+  /** Clears what a container had on the host. */
+  onRemoved(owner: Owner, labels: ContainerLabels): Promise<void>;
 }
 
 /** Never fails: an engine that does means that nothing was removed. Returns how many were. */
-export function createOrphanReaper({ containers, labels, settings, clock, log }: OrphanReaperOptions) {
+export function createOrphanReaper({ containers, labels, settings, clock, log, onRemoved }: OrphanReaperOptions) {
   let done = false;
   const oldestMs = 2 * Math.max(SHORTEST_LIFETIME_SECONDS, settings.lifetime_seconds) * 1000;
   return async ({ install, profile }: Owner): Promise<number> => {
@@ -33,6 +35,7 @@ export function createOrphanReaper({ containers, labels, settings, clock, log }:
         try {
           await containers.remove(id);
           removed++;
+          await onRemoved(owner, theirs);
           log.info("an orphaned container was removed", { container: id, task: owner.task });
         } catch (error) {
           log.warn("an orphaned container was not removed", { container: id, error: describeError(error) });

@@ -1,0 +1,64 @@
+import { readdir } from "node:fs/promises";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { systemClock } from "../../src/base/clock.ts";
+import { containerSpec, describeEngines, type EngineBench, engineBench, LONG } from "./engine-bench.ts";
+
+const LIFETIME_SECONDS = 300;
+const settings = { lifetime_seconds: LIFETIME_SECONDS };
+const later = (seconds: number) => () => systemClock.now() + seconds * 1000;
+const LONG_AGO = later(2 * LIFETIME_SECONDS + 1);
+
+/** The tasks that the engine still has containers of. */
+async function tasks(bench: EngineBench): Promise<string[]> {
+  return (await (await bench.driver()).list({ install: bench.owner().install })).map(({ owner }) => owner.task).sort();
+}
+
+describeEngines("orphaned containers", (engine) => {
+  test(
+    "S28 what exited long ago goes, once; what runs, is of another profile, or never ran does not",
+    async () => {
+      const bench = await engineBench(engine());
+      const maker = await bench.driver();
+      const [old, , other] = [
+        await maker.create(bench.owner("old"), containerSpec()),
+        await maker.create(bench.owner("running"), containerSpec()),
+        await maker.create(bench.owner("other", "another"), containerSpec()),
+      ];
+      const { Config: config } = await bench.inspect(old.id);
+      const labels = Object.entries({ ...config.Labels, "holdfast-owner": '{"profile":"default","task":"created"}' });
+      // One that never ran has no time at which it finished.
+      await bench.ask("create", ...labels.flatMap(([name, value]) => ["--label", `${name}=${value}`]), config.Image);
+      await bench.ask("stop", "-t", "0", old.id, other.id);
+
+      const soon = await bench.driver({ settings, now: later(2 * LIFETIME_SECONDS - 60) });
+      await soon.create(bench.owner("new"), containerSpec());
+      expect(await tasks(bench)).toEqual(["created", "new", "old", "other", "running"]);
+
+      const reaping = await bench.driver({ settings, now: LONG_AGO });
+      await reaping.create(bench.owner("new"), containerSpec());
+      expect(await tasks(bench)).toEqual(["created", "new", "other", "running"]);
+      expect(await readdir(join(bench.placeOf("old"), "run"))).toEqual([]);
+
+      const again = await maker.create(bench.owner("old"), containerSpec());
+      await bench.ask("stop", "-t", "0", again.id);
+      await reaping.create(bench.owner("new"), containerSpec());
+      expect(await tasks(bench)).toContain("old");
+    },
+    LONG,
+  );
+
+  test(
+    "S28 turned off, nothing goes; an own container that exited long ago is not found any more, but made anew",
+    async () => {
+      const bench = await engineBench(engine());
+      const old = await (await bench.driver()).create(bench.owner(), containerSpec());
+      await bench.ask("stop", "-t", "0", old.id);
+      const off = await bench.driver({ settings: { ...settings, docker_orphan_reaper: false }, now: LONG_AGO });
+      expect((await off.create(bench.owner(), containerSpec())).id).toBe(old.id);
+      const on = await bench.driver({ settings, now: LONG_AGO });
+      expect((await on.create(bench.owner(), containerSpec())).id).not.toBe(old.id);
+    },
+    LONG,
+  );
+});

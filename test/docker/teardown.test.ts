@@ -1,0 +1,122 @@
+import { existsSync } from "node:fs";
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { createManualClock } from "../helpers/manual-clock.ts";
+import { containerSpec, describeEngines, engineBench, LONG } from "./engine-bench.ts";
+
+const FLEETING = containerSpec({ persist: false });
+
+describeEngines("teardown of containers", (engine) => {
+  test("S21 cleanup leaves a container that persists alone, and the next use finds it", async () => {
+    const bench = await engineBench(engine());
+    const lease = await (await bench.process()).acquire(bench.owner(), containerSpec());
+    const { id } = lease.sandbox.ref;
+    await lease.sandbox.run("echo >/tmp/mark");
+    await lease.cleanup();
+    expect(await bench.containers()).toMatchObject([{ id, state: "running" }]);
+    expect(await lease.sandbox.run("ls /tmp/mark")).toMatchObject({ exitCode: 0, replaced: null, restarted: false });
+    expect(lease.sandbox.ref.id).toBe(id);
+  });
+
+  test(
+    "S21 S24 cleanup by force removes it all the same, with what runs in it; twice is harmless, and its files stay",
+    async () => {
+      const bench = await engineBench(engine());
+      const lease = await (await bench.process()).acquire(bench.owner(), containerSpec());
+      await lease.sandbox.run("echo kept >kept");
+      await lease.sandbox.processes.start("trap '' TERM; sleep 600");
+      await lease.cleanup({ forceRemove: true });
+      expect(await bench.containers()).toEqual([]);
+      await lease.cleanup({ forceRemove: true });
+      await lease.cleanup();
+      expect(existsSync(join(bench.placeOf(), "run"))).toBe(false);
+      expect(await readFile(join(bench.placeOf(), "workspace/kept"), "utf8")).toBe("kept\n");
+      expect((await lease.sandbox.run("cat kept")).output).toBe("kept\n");
+    },
+    LONG,
+  );
+
+  test(
+    "S21 S22 one that does not persist is removed by cleanup; its directories only go when files are not kept",
+    async () => {
+      const bench = await engineBench(engine());
+      for (const keepFiles of [true, false]) {
+        const task = keepFiles ? "keeps" : "drops";
+        const lifecycle = await bench.process();
+        const lease = await lifecycle.acquire(bench.owner(task), { ...FLEETING, keepFiles });
+        await lease.sandbox.run("echo it >/workspace/file; echo it >~/file");
+        await lease.cleanup();
+        expect(await bench.containers()).toEqual([]);
+        for (const name of ["workspace", "home"]) expect(existsSync(join(bench.placeOf(task), name, "file"))).toBe(keepFiles);
+        expect(existsSync(bench.placeOf(task))).toBe(keepFiles);
+      }
+    },
+    LONG,
+  );
+
+  test("S24 letting go of a sandbox that never was is harmless", async () => {
+    const bench = await engineBench(engine());
+    const lifecycle = await bench.process();
+    await lifecycle.releaseTask(bench.owner());
+    await lifecycle.releaseTask(bench.owner(), { forceRemove: true });
+    await lifecycle.endTurn(bench.owner());
+    const ref = { driver: "docker", id: "never-was", owner: bench.owner(), fingerprint: "", state: "stopped", createdAt: 1 } as const;
+    await (await bench.driver()).destroy(ref);
+    expect(await lifecycle.waitForCleanup(10_000)).toBe(true);
+    expect(await bench.containers()).toEqual([]);
+  });
+
+  test(
+    "S25 S26 the end of a task and of a turn honour persist mode; force removes also what another process holds",
+    async () => {
+      const bench = await engineBench(engine());
+      const lifecycle = await bench.process();
+      const [kept, fleeting, turn] = [bench.owner("kept"), bench.owner("fleeting"), bench.owner("turn")];
+      const { sandbox } = await lifecycle.acquire(kept, containerSpec());
+      await lifecycle.acquire(fleeting, FLEETING);
+      await lifecycle.acquire(turn, FLEETING);
+      expect(await bench.containers()).toHaveLength(3);
+      await Promise.all([lifecycle.endTurn(kept), lifecycle.endTurn(turn), lifecycle.releaseTask(fleeting), lifecycle.releaseTask(kept)]);
+      expect(await bench.containers()).toMatchObject([{ id: sandbox.ref.id, state: "running" }]);
+      await (await bench.process()).releaseTask(kept, { forceRemove: true });
+      expect(await bench.containers()).toEqual([]);
+    },
+    LONG,
+  );
+
+  test(
+    "S23 S22 the end of a process removes what does not persist and leaves the rest",
+    async () => {
+      const bench = await engineBench(engine());
+      const lifecycle = await bench.process();
+      const { sandbox } = await lifecycle.acquire(bench.owner("kept"), containerSpec());
+      await lifecycle.acquire(bench.owner("fleeting"), FLEETING);
+      await lifecycle.close({ limitMs: 60_000 });
+      expect(await bench.containers()).toMatchObject([{ id: sandbox.ref.id, state: "running" }]);
+      expect(await lifecycle.waitForCleanup(0)).toBe(true);
+    },
+    LONG,
+  );
+
+  test(
+    "S27 what is unused is let go of by its rules, but not while a process runs in it",
+    async () => {
+      const bench = await engineBench(engine());
+      const clock = createManualClock();
+      const lifecycle = bench.lifecycle(await bench.driver(), { clock, idleMs: 1_000_000 });
+      const kept = await lifecycle.acquire(bench.owner("kept"), containerSpec());
+      const fleeting = await lifecycle.acquire(bench.owner("fleeting"), FLEETING);
+      const process = await fleeting.sandbox.processes.start("sleep 600");
+      await lifecycle.idleReaper.stop();
+      await clock.advance(1_000_000);
+      expect(await lifecycle.idleReaper.runOnce()).toEqual({ examined: 2, released: 1, removed: 0, skippedBusy: 1 });
+      expect(await bench.containers()).toHaveLength(2);
+      await fleeting.sandbox.processes.kill(process.id, { graceMs: 0 });
+      await clock.advance(1_000_000);
+      expect(await lifecycle.idleReaper.runOnce()).toMatchObject({ removed: 1 });
+      expect(await bench.containers()).toMatchObject([{ id: kept.sandbox.ref.id, state: "running" }]);
+    },
+    LONG,
+  );
+});
