@@ -2,6 +2,7 @@ import { existsSync } from "node:fs";
 import { createServer, type Socket } from "node:net";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
+import { ENGINE_LIMIT_MS, testEngine } from "../../../../test/helpers/engine.ts";
 import { failureOf } from "../../../../test/helpers/failure-of.ts";
 import { createManualClock } from "../../../../test/helpers/manual-clock.ts";
 import { describeIf } from "../../../../test/helpers/requirements.ts";
@@ -17,15 +18,22 @@ const answering = (result: Partial<EngineResult>): Engine => ({
   run: async () => ({ code: 0, stdout: "", stderr: "", ...result }),
 });
 
-describeIf("docker", "S2 with the real client", () => {
+describeIf(["dockerd", "mmdebstrap"], "S2 with the real client", () => {
   const docker = (variables: Record<string, string>, clock = systemClock) =>
     createEngine(dockerProgram(), { env: { PATH: process.env.PATH ?? "", HOME: "/nonexistent", ...variables }, clock });
 
-  test("an engine that works says which it is", async () => {
-    const { DOCKER_HOST } = process.env;
-    const facts = await preflight(docker(DOCKER_HOST === undefined ? {} : { DOCKER_HOST }));
-    expect(facts).toMatchObject({ kind: "docker", version: expect.stringMatching(/^\d+\./), quirks: QUIRKS.docker });
-  });
+  test(
+    "an engine that works says which it is",
+    async () => {
+      const { env } = await testEngine();
+      expect(await preflight(docker(env))).toMatchObject({
+        kind: "docker",
+        version: expect.stringMatching(/^\d+\./),
+        quirks: QUIRKS.docker,
+      });
+    },
+    ENGINE_LIMIT_MS,
+  );
 
   test("an engine that is not there is one that does not respond", async () => {
     const failure = await failureOf(preflight(docker({ DOCKER_HOST: "unix:///nonexistent/docker.sock" })));
