@@ -166,9 +166,12 @@ export function createDriver({ sandboxDir, hostEnv, daemonProgram, clock, log }:
 
     async activity(ref) {
       const daemons = { variable: DAEMON_VARIABLE, value: ref.id };
+      const keepers = () => findMarked(daemons).map(({ pid }) => pid);
+      // Asked before and after: a keeper that begins or ends meanwhile is nobody's command.
+      const before = keepers();
       // What a daemon runs, also with an emptied environment, and what was started without one.
       const found = [...findTree(daemons), ...findTree({ variable: SANDBOX_VARIABLE, value: ref.id })];
-      const own = new Set(findMarked(daemons).map(({ pid }) => pid));
+      const own = new Set([...before, ...keepers()]);
       const byPid = new Map(found.filter(({ pid }) => !own.has(pid)).map(({ pid, command }) => [pid, { pid, command }]));
       return [...byPid.values()];
     },
