@@ -4,14 +4,13 @@ import { Duplex } from "node:stream";
 import { throwIfAborted } from "../../../base/abort.ts";
 import { type Clock, delay } from "../../../base/clock.ts";
 import { HoldfastError } from "../../../base/errors.ts";
-import { randomId } from "../../../base/ids.ts";
 import { connectThroughDaemon } from "../../daemon/connection.ts";
 import { makeDirectory } from "../../daemon/files.ts";
 import type { DaemonLink } from "../../daemon/link.ts";
 import { createPrivateFiles } from "../../daemon/private-files.ts";
 import type { Connection, SandboxRef } from "../../driver.ts";
-import { CALL_VARIABLE, SANDBOX_VARIABLE } from "../../session/script.ts";
 import { connectSocket, proveLink } from "../shared/daemon-socket.ts";
+import { processMarks } from "../shared/refs.ts";
 import type { Containers } from "./containers.ts";
 
 /** Inside every container. */
@@ -83,12 +82,13 @@ export async function connectContainer(
   { ref, restarted, callVariables }: { ref: SandboxRef; restarted: boolean; callVariables: Readonly<Record<string, string>> },
 ): Promise<Connection> {
   await makeDirectory(link, STATE_PATH, { mode: 0o700, parents: true });
-  const marks = () => ({ [CALL_VARIABLE]: randomId(), [SANDBOX_VARIABLE]: ref.id });
   const connection = connectThroughDaemon({
     daemon: {
       link,
       environment: (env) =>
-        env === undefined ? { env: { ...callVariables, ...marks() }, inherit: true } : { env: { ...env, ...marks() } },
+        env === undefined
+          ? { env: { ...callVariables, ...processMarks(ref.id) }, inherit: true }
+          : { env: { ...env, ...processMarks(ref.id) } },
     },
     stateDir: STATE_PATH,
     files: createPrivateFiles(link),

@@ -1,18 +1,18 @@
 /** @module Sandboxes in containers, by docker or podman: one long-lived container each, found again by its name and labels. */
-import { accessSync, constants, existsSync, readFileSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import { throwIfAborted } from "../../../base/abort.ts";
 import { describeError, HoldfastError, wrapError } from "../../../base/errors.ts";
 import { randomId } from "../../../base/ids.ts";
 import { holdfastVersion } from "../../../base/version.ts";
-import { linkDaemon } from "../../daemon/link.ts";
 import type { Abortable, Availability, Connection, Owner, SandboxDriver, SandboxRef } from "../../driver.ts";
 import type { DriverContext } from "../../driver-context.ts";
 import { fingerprint, type SandboxSpec } from "../../spec.ts";
-import { SECRET_FILE } from "../shared/daemon-socket.ts";
-import { sandboxGone } from "../shared/refs.ts";
-import { readRecord } from "../shared/sandbox-record.ts";
+import { proveLink } from "../shared/daemon-socket.ts";
+import { isExecutable } from "../shared/host-connection.ts";
+import { ownerMatches, sandboxGone } from "../shared/refs.ts";
+import { readRecord, writeRecord } from "../shared/sandbox-record.ts";
 import { runArgv } from "./argv.ts";
 import { connectContainer, linkThroughSocket, relayStream, waitForSocket } from "./connect.ts";
 import { createContainers, failure, type ImageFacts } from "./containers.ts";
@@ -21,9 +21,9 @@ import { classify } from "./engine-error.ts";
 import { findEngine } from "./find-engine.ts";
 import type { InspectedContainer } from "./inspect.ts";
 import { createLabels } from "./labels.ts";
-import { makePlace, placeOf, removePlace, removeRun, runOf, saveRecord } from "./place.ts";
+import { makePlace, placeOf, removePlace, removeRun, runOf } from "./place.ts";
 import { planRun } from "./plan-run.ts";
-import { preflight } from "./preflight.ts";
+import { type EngineFacts, type PreflightOptions, preflight } from "./preflight.ts";
 import { createOrphanReaper } from "./reap-orphans.ts";
 import { readTop } from "./top.ts";
 
@@ -38,11 +38,20 @@ export function createDriver(context: DriverContext): SandboxDriver {
   const labels = createLabels(settings.label_prefix);
   let found: Engine | undefined;
   const engine = async (): Promise<Engine> => {
-    found ??= createEngine(findEngine({ override: context.variable("HOLDFAST_DOCKER_BINARY") ?? null, path: hostEnv.PATH ?? "", exists }), {
-      env: hostEnv,
-      clock,
-    });
+    found ??= createEngine(
+      findEngine({ override: context.variable("HOLDFAST_DOCKER_BINARY") ?? null, path: hostEnv.PATH ?? "", exists: isExecutable }),
+      {
+        env: hostEnv,
+        clock,
+      },
+    );
     return found;
+  };
+  let known: EngineFacts | undefined;
+  /** What it is does not change while we run; asking costs as much as any other command. */
+  const facts = async (options: PreflightOptions): Promise<EngineFacts> => {
+    known ??= await preflight(await engine(), options);
+    return known;
   };
   const containers = createContainers(engine);
   const reapOrphans = createOrphanReaper({
@@ -63,13 +72,10 @@ export function createDriver(context: DriverContext): SandboxDriver {
     const state = container.state === "running" ? "running" : "stopped";
     return { driver: NAME, id: container.id, owner, fingerprint: print ?? "", state, createdAt: createdAt ?? container.startedAt ?? 0 };
   };
-  const forwarded = (names: readonly string[]): Record<string, string> =>
-    Object.fromEntries(
-      names
-        .flatMap((name) => [[name, context.variable(name)] as const])
-        .filter((entry): entry is [string, string] => entry[1] !== undefined),
-    );
-  const callVariables = () => forwarded(settings.docker_forward_env);
+  const callVariables = (): Record<string, string> => {
+    const values = settings.docker_forward_env.map((name) => [name, context.variable(name)] as const);
+    return Object.fromEntries(values.filter((entry): entry is [string, string] => entry[1] !== undefined));
+  };
 
   /** What one attempt at `run` came to: a container, or the one that has its name already. */
   const run = async (owner: Owner, spec: SandboxSpec, image: ImageFacts, { signal }: Abortable): Promise<SandboxRef | null> => {
@@ -78,13 +84,13 @@ export function createDriver(context: DriverContext): SandboxDriver {
     const base = labels.containerName(owner);
     const name = spec.persist ? base : `${base}-${randomId(4)}`;
     const cidFile = join(place.directory, `cid-${randomId(8)}`);
-    const { quirks } = await preflight(await engine(), { signal });
+    const { quirks } = await facts({ signal });
     const createdAt = await makePlace(place, { keepFiles: spec.keepFiles, now: clock.now() });
-    const facts = { fingerprint: print, version: holdfastVersion(), keepFiles: spec.keepFiles, createdAt };
+    const told = { fingerprint: print, version: holdfastVersion(), keepFiles: spec.keepFiles, createdAt };
     const line = runArgv(
       planRun({
         name,
-        labels: labels.of(owner, facts),
+        labels: labels.of(owner, told),
         spec,
         image,
         imageName: imageOf(spec),
@@ -95,20 +101,19 @@ export function createDriver(context: DriverContext): SandboxDriver {
         quirks,
       }),
     );
+    let made = false;
     try {
       const { code, stderr, stdout } = await (await engine()).run(line.args, { limitMs: RUN_LIMIT_MS, signal, env: line.env });
       if (code === 0) {
         const ref: SandboxRef = { driver: NAME, id: stdout.trim(), owner, fingerprint: print, state: "running", createdAt };
         await remember(ref);
+        made = true;
         return ref;
       }
       if (classify(stderr) !== "name-taken") throw failure("run", stderr);
-      await removeHalfMade(cidFile, { owner, createdAt });
       return null;
-    } catch (error) {
-      await removeHalfMade(cidFile, { owner, createdAt });
-      throw error;
     } finally {
+      if (!made) await removeHalfMade(cidFile, { owner, createdAt });
       await rm(cidFile, { force: true });
     }
   };
@@ -116,7 +121,7 @@ export function createDriver(context: DriverContext): SandboxDriver {
   const remember = async ({ id, owner, fingerprint: print, createdAt }: SandboxRef): Promise<void> => {
     const place = placeOf(root, owner);
     const before = readRecord(place.directory);
-    await saveRecord(place, { version: 1, id, ...owner, fingerprint: print, createdAt });
+    await writeRecord(place.directory, { version: 1, id, ...owner, fingerprint: print, createdAt });
     if (before && before.id !== id && (await containers.find(before.id)) === null) await removeRun(place, before);
   };
   const removeHalfMade = async (cidFile: string, of: Pick<SandboxRef, "owner" | "createdAt">): Promise<void> => {
@@ -161,7 +166,9 @@ export function createDriver(context: DriverContext): SandboxDriver {
     async check({ signal } = {}): Promise<Availability> {
       try {
         const { program } = await engine();
-        const { kind, version } = await preflight(await engine(), { signal });
+        // Asked anew: whether it answers now is the question.
+        known = undefined;
+        const { kind, version } = await facts({ signal });
         return { status: "ready", detail: `${kind} ${version}, ${program}` };
       } catch (error) {
         const fix = HoldfastError.isInstance(error) ? error.hint : "see the message";
@@ -209,8 +216,7 @@ export function createDriver(context: DriverContext): SandboxDriver {
     async attach(owner) {
       const place = placeOf(root, owner);
       const record = readRecord(place.directory);
-      if (record === null || record.install !== owner.install || record.profile !== owner.profile || record.task !== owner.task)
-        return null;
+      if (record === null || !ownerMatches(record, owner)) return null;
       const link = await linkThroughSocket(runOf(place, record), { clock });
       if (link === null) return null;
       const { id, fingerprint: print, createdAt } = record;
@@ -231,11 +237,7 @@ export function createDriver(context: DriverContext): SandboxDriver {
       }
       const link =
         (await waitForSocket(ref.id, runDir, { containers, clock, signal })) ??
-        (await linkDaemon(relayStream((await engine()).program, ref.id, hostEnv), {
-          secret: Buffer.from(readFileSync(join(runDir, SECRET_FILE), "latin1"), "hex"),
-          label: `holdfast ${process.pid}`,
-          clock,
-        }));
+        (await proveLink(relayStream((await engine()).program, ref.id, hostEnv), { runDir, clock }));
       return connectContainer(link, { ref, restarted, callVariables: callVariables() });
     },
 
@@ -262,19 +264,9 @@ export function createDriver(context: DriverContext): SandboxDriver {
     },
 
     async activity(ref) {
-      const { quirks } = await preflight(await engine());
+      const { quirks } = await facts({});
       const { code, stdout } = await (await engine()).run(["top", ref.id, ...quirks.topArgs], { limitMs: TOP_LIMIT_MS });
       return code === 0 ? readTop(stdout, quirks) : [];
     },
   };
-}
-
-function exists(path: string): boolean {
-  try {
-    accessSync(path, constants.X_OK);
-    return true;
-  } catch {
-    // Not there, or not to be run: the next place may have one.
-    return false;
-  }
 }

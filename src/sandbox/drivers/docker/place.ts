@@ -1,15 +1,12 @@
 /** @module The directory of a container's sandbox on the host: what it shares with it, and what is known about it. */
-import { chmod, mkdir, rename, rm, rmdir } from "node:fs/promises";
+import { chmod, mkdir, rm, rmdir } from "node:fs/promises";
 import { join } from "node:path";
 import { systemCode } from "../../../base/errors.ts";
-import { randomId } from "../../../base/ids.ts";
 import { makeDirectory } from "../../../base/make-directory.ts";
-import { taskSegment } from "../../../base/names.ts";
 import type { Owner } from "../../driver.ts";
 import { makeSecret } from "../shared/daemon-socket.ts";
-import { type SandboxRecord, writeRecord } from "../shared/sandbox-record.ts";
-
-const RECORD = "sandbox.json";
+import { sandboxDirectory } from "../shared/refs.ts";
+import { RECORD_FILE } from "../shared/sandbox-record.ts";
 
 export interface Place {
   readonly directory: string;
@@ -17,9 +14,8 @@ export interface Place {
   readonly home: string;
 }
 
-/** Profiles and installs may be configured to share one root, so the task alone does not name a sandbox. */
-export function placeOf(root: string, { install, profile, task }: Owner): Place {
-  const directory = join(root, ...[install, profile, task].map(taskSegment));
+export function placeOf(root: string, owner: Owner): Place {
+  const directory = sandboxDirectory(root, owner);
   return { directory, workspace: join(directory, "workspace"), home: join(directory, "home") };
 }
 
@@ -59,22 +55,13 @@ async function claimRun(place: Place, now: number): Promise<number> {
   }
 }
 
-/** At once for those who read it, who may be other processes. */
-export async function saveRecord({ directory }: Place, record: SandboxRecord): Promise<void> {
-  const staging = join(directory, `record-${randomId(4)}`);
-  await mkdir(staging, { mode: 0o700 });
-  await writeRecord(staging, record);
-  await rename(join(staging, RECORD), join(directory, RECORD));
-  await rmdir(staging);
-}
-
 export async function removeRun(place: Place, of: { createdAt: number }): Promise<void> {
   await rm(runOf(place, of), { recursive: true, force: true });
 }
 
 /** With `files`, also what is in the workspace and the home. */
 export async function removePlace({ directory, workspace, home }: Place, { files }: { files: boolean }): Promise<void> {
-  for (const path of [join(directory, RECORD), ...(files ? [workspace, home] : [])]) await rm(path, { recursive: true, force: true });
+  for (const path of [join(directory, RECORD_FILE), ...(files ? [workspace, home] : [])]) await rm(path, { recursive: true, force: true });
   for (const path of [join(directory, "run"), directory]) if (!(await removeEmpty(path))) return;
 }
 

@@ -10,7 +10,7 @@ import { taskSegment } from "../../../base/names.ts";
 import { connectThroughDaemon } from "../../daemon/connection.ts";
 import type { Owner, SandboxDriver, SandboxRef } from "../../driver.ts";
 import type { DriverContext } from "../../driver-context.ts";
-import { CALL_VARIABLE, SANDBOX_VARIABLE } from "../../session/script.ts";
+import { SANDBOX_VARIABLE } from "../../session/script.ts";
 import { fingerprint } from "../../spec.ts";
 import { makeSecret } from "../shared/daemon-socket.ts";
 import { checkHost } from "../shared/host-check.ts";
@@ -18,7 +18,7 @@ import { connectToHost, findProgram, whilePresent } from "../shared/host-connect
 import { DAEMON_VARIABLE, openHostDaemon, stopHostDaemon } from "../shared/host-daemon.ts";
 import { createHostFiles } from "../shared/host-files.ts";
 import { findMarked, findTree, isInside, killTree } from "../shared/host-process-tree.ts";
-import { ownerMatches, sandboxGone } from "../shared/refs.ts";
+import { ownerMatches, processMarks, sandboxDirectory, sandboxGone } from "../shared/refs.ts";
 import { readRecord, type SandboxRecord, writeRecord } from "../shared/sandbox-record.ts";
 import { GONE_PREFIX, NEW_PREFIX, removeLeftovers } from "./leftovers.ts";
 
@@ -31,8 +31,7 @@ const NOT_MADE = "the sandbox was not made";
 
 export function createDriver({ sandboxDir, hostEnv, daemonProgram, clock, log }: DriverContext): SandboxDriver {
   const root = join(sandboxDir, NAME);
-  // Profiles and installs may be configured to share one root, so the task alone does not name a sandbox.
-  const directoryOf = ({ install, profile, task }: Owner) => join(root, ...[install, profile, task].map(taskSegment));
+  const directoryOf = (owner: Owner) => sandboxDirectory(root, owner);
 
   const readRef = async (directory: string): Promise<SandboxRef | null> => {
     const record = readRecord(directory);
@@ -128,7 +127,7 @@ export function createDriver({ sandboxDir, hostEnv, daemonProgram, clock, log }:
         signal,
       });
       return connectThroughDaemon({
-        daemon: { link, environment: (env = hostEnv) => ({ env: { ...env, [CALL_VARIABLE]: randomId(), [SANDBOX_VARIABLE]: ref.id } }) },
+        daemon: { link, environment: (env = hostEnv) => ({ env: { ...env, ...processMarks(ref.id) } }) },
         stateDir,
         files: createHostFiles(stateDir, whilePresent(assertPresent)),
         restarted,

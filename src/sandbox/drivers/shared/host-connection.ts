@@ -5,10 +5,11 @@ import type { Clock } from "../../../base/clock.ts";
 import { HoldfastError } from "../../../base/errors.ts";
 import { randomId } from "../../../base/ids.ts";
 import type { Connection } from "../../driver.ts";
-import { CALL_VARIABLE, SANDBOX_VARIABLE } from "../../session/script.ts";
+import { CALL_VARIABLE } from "../../session/script.ts";
 import { createHostFiles } from "./host-files.ts";
 import { createPipePool } from "./host-pipe-pool.ts";
 import { spawnHostProcess } from "./host-process.ts";
+import { processMarks } from "./refs.ts";
 
 export interface HostConnectionOptions {
   sandboxId: string;
@@ -46,7 +47,7 @@ export function connectToHost({ sandboxId, stateDir, hostEnv, clock, assertPrese
           ...options,
           program: findProgram(name, hostEnv.PATH ?? ""),
           args,
-          env: { ...(options.env ?? hostEnv), [CALL_VARIABLE]: call, [SANDBOX_VARIABLE]: sandboxId },
+          env: { ...(options.env ?? hostEnv), ...processMarks(sandboxId, call) },
           cwd: options.cwd ?? "/",
           pipes,
           clock,
@@ -68,7 +69,7 @@ export function findProgram(name: string, path: string): string {
   throw new HoldfastError("spawn-failed", `${name} is not on the PATH of the sandbox`, { facts: { name, path } });
 }
 
-function isExecutable(path: string): boolean {
+export function isExecutable(path: string): boolean {
   try {
     accessSync(path, constants.X_OK);
     return true;

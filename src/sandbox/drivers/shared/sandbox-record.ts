@@ -1,11 +1,12 @@
 /** @module The label of a sandbox: the file `sandbox.json` in its directory. */
 import { readFileSync, statSync } from "node:fs";
-import { writeFile } from "node:fs/promises";
+import { rename, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import * as z from "zod/mini";
 import { describeError, HoldfastError, systemCode } from "../../../base/errors.ts";
+import { randomId } from "../../../base/ids.ts";
 
-const RECORD_FILE = "sandbox.json";
+export const RECORD_FILE = "sandbox.json";
 
 const Record = z.strictObject({
   version: z.literal(1),
@@ -46,6 +47,10 @@ export function readRecord(directory: string): SandboxRecord | null {
   }
 }
 
+/** At once for those who read it, who may be other processes. */
 export async function writeRecord(directory: string, record: SandboxRecord): Promise<void> {
-  await writeFile(join(directory, RECORD_FILE), `${JSON.stringify(record, null, 2)}\n`, { mode: 0o600 });
+  const path = join(directory, RECORD_FILE);
+  const aside = `${path}.${randomId(4)}`;
+  await writeFile(aside, `${JSON.stringify(record, null, 2)}\n`, { mode: 0o600 });
+  await rename(aside, path);
 }
