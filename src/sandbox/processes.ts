@@ -30,7 +30,8 @@ import {
   signalNumber,
 } from "./process-input.ts";
 import { type CallMachinery, runCall } from "./run-call.ts";
-import { LONGEST_COMMAND_ARGUMENT, processArgv } from "./session/script.ts";
+import { createCallFiles } from "./session/call-files.ts";
+import { processArgv } from "./session/script.ts";
 import { oneCallEnvironment } from "./session/shell.ts";
 import { shownInstead } from "./shown-command.ts";
 import { watchLines } from "./watch.ts";
@@ -168,18 +169,9 @@ async function start(
   const cwd = checkDirectory(options.cwd);
   // Nobody waits for what the shell of a process reports. So a call shows first that session, directory and variables are good.
   await runCall(machinery, PROBE, { session, env, overflowFile: false, ...(cwd !== null && { cwd }) });
-  const { files, sessions } = machinery;
-  const { commandFile } = sessions.callFiles();
-  const inFile = Buffer.byteLength(text) > LONGEST_COMMAND_ARGUMENT;
-  if (inFile) await files.write(commandFile, Buffer.from(text));
-  const script = {
-    stateFile: sessions.stateFile(session),
-    commandFile,
-    command: inFile ? null : text,
-    cwd,
-    oneCallNames: Object.keys(env),
-  };
+  const { script, write, remove } = createCallFiles(machinery, { text, env, cwd, session });
   try {
+    await write();
     return await startProcess(
       link,
       {
@@ -195,8 +187,8 @@ async function start(
       { name, keepBytes },
     );
   } catch (error) {
-    // Its shell removes it otherwise. What cannot be removed now goes when a session is made.
-    if (inFile) await Promise.allSettled([files.remove(commandFile)]);
+    // Its shell does that otherwise.
+    await remove();
     throw error;
   }
 }

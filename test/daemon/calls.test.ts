@@ -2,26 +2,19 @@ import { execFileSync } from "node:child_process";
 import { randomBytes } from "node:crypto";
 import { mkdir, readdir, readFile, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { FROM_CLIENT, FROM_DAEMON } from "../../src/sandbox/daemon/types.ts";
-import { startDaemon, type TestDaemon } from "../helpers/daemon.ts";
+import { startDaemon } from "../helpers/daemon.ts";
 import { describeIf, testIf } from "../helpers/requirements.ts";
-import { type TemporaryDirectory, temporaryDirectory } from "../helpers/temporary-directory.ts";
+import { forSuite } from "../helpers/suite.ts";
+import { temporaryDirectory } from "../helpers/temporary-directory.ts";
 import { createClient } from "./client.ts";
 import { FLAG, readEnded, u32 } from "./frames.ts";
 import { alive, childrenOf, eventually } from "./machine.ts";
 
 describeIf("cc", "calls of holdfastd", () => {
-  let scratch: TemporaryDirectory;
-  let daemon: TestDaemon;
-  beforeAll(async () => {
-    scratch = await temporaryDirectory();
-    daemon = await startDaemon(scratch.path);
-  });
-  afterAll(async () => {
-    await daemon?.stop();
-    await scratch[Symbol.asyncDispose]();
-  });
+  const scratch = forSuite(temporaryDirectory);
+  const daemon = forSuite(() => startDaemon(scratch.path));
 
   test("tell the output of each stream, the exit code and the signal", async () => {
     await using client = await createClient(daemon);

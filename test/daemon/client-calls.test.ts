@@ -1,25 +1,18 @@
 import { randomBytes } from "node:crypto";
 import { connect } from "node:net";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { systemClock } from "../../src/base/clock.ts";
 import { type DaemonCommand, startCall } from "../../src/sandbox/daemon/calls.ts";
 import { type DaemonLink, linkDaemon } from "../../src/sandbox/daemon/link.ts";
-import { startDaemon, type TestDaemon } from "../helpers/daemon.ts";
+import { startDaemon } from "../helpers/daemon.ts";
 import { describeIf } from "../helpers/requirements.ts";
-import { type TemporaryDirectory, temporaryDirectory } from "../helpers/temporary-directory.ts";
+import { forSuite } from "../helpers/suite.ts";
+import { temporaryDirectory } from "../helpers/temporary-directory.ts";
 import { alive } from "./machine.ts";
 
 describeIf("cc", "the client of holdfastd", () => {
-  let scratch: TemporaryDirectory;
-  let daemon: TestDaemon;
-  beforeAll(async () => {
-    scratch = await temporaryDirectory();
-    daemon = await startDaemon(scratch.path, { env: { OWN: "the daemon's", BOTH: "the daemon's" } });
-  });
-  afterAll(async () => {
-    await daemon?.stop();
-    await scratch[Symbol.asyncDispose]();
-  });
+  const scratch = forSuite(temporaryDirectory);
+  const daemon = forSuite(() => startDaemon(scratch.path, { env: { OWN: "the daemon's", BOTH: "the daemon's" } }));
 
   /** Runs a command to its end and gives all it wrote. */
   const run = async (link: DaemonLink, script: string, { input, ...options }: Partial<DaemonCommand> & { input?: string } = {}) => {

@@ -2,12 +2,13 @@ import { execFileSync } from "node:child_process";
 import { randomBytes } from "node:crypto";
 import { access, mkdir, readdir, readFile, stat, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
+import { beforeEach, expect, test } from "vitest";
 import { FROM_CLIENT, FROM_DAEMON } from "../../src/sandbox/daemon/types.ts";
 import { createWriter } from "../../src/sandbox/daemon/wire.ts";
-import { startDaemon, type TestDaemon } from "../helpers/daemon.ts";
+import { startDaemon } from "../helpers/daemon.ts";
 import { describeIf } from "../helpers/requirements.ts";
-import { type TemporaryDirectory, temporaryDirectory } from "../helpers/temporary-directory.ts";
+import { forSuite } from "../helpers/suite.ts";
+import { temporaryDirectory } from "../helpers/temporary-directory.ts";
 import { createClient } from "./client.ts";
 import { listFiles, makeDirectory, openFile, readBytes, removeFile, renameFile, statFile, writeBytes } from "./file-requests.ts";
 import { readOpened, str, u32 } from "./frames.ts";
@@ -16,21 +17,13 @@ import { eventually } from "./machine.ts";
 const ERRNO = { ENOENT: 2, EEXIST: 17, ENOTDIR: 20, EISDIR: 21, EINVAL: 22, ENOTEMPTY: 39 } as const;
 
 describeIf("cc", "files of holdfastd", () => {
-  let scratch: TemporaryDirectory;
-  let daemon: TestDaemon;
+  const scratch = forSuite(temporaryDirectory);
+  const daemon = forSuite(() => startDaemon(scratch.path));
   let base: string;
   let count = 0;
-  beforeAll(async () => {
-    scratch = await temporaryDirectory();
-    daemon = await startDaemon(scratch.path);
-  });
   beforeEach(async () => {
     base = join(scratch.path, `base-${count++}`);
     await mkdir(base);
-  });
-  afterAll(async () => {
-    await daemon?.stop();
-    await scratch[Symbol.asyncDispose]();
   });
 
   test("are written whole with their mode, and read from any place", async () => {

@@ -1,11 +1,12 @@
 import { randomBytes } from "node:crypto";
 import { lstat, mkdir, readdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { beforeAll, expect, test } from "vitest";
 import { FROM_CLIENT, FROM_DAEMON } from "../../src/sandbox/daemon/types.ts";
-import { startDaemon, type TestDaemon } from "../helpers/daemon.ts";
+import { startDaemon } from "../helpers/daemon.ts";
 import { describeIf } from "../helpers/requirements.ts";
-import { type TemporaryDirectory, temporaryDirectory } from "../helpers/temporary-directory.ts";
+import { forSuite } from "../helpers/suite.ts";
+import { temporaryDirectory } from "../helpers/temporary-directory.ts";
 import { createClient } from "./client.ts";
 import { type ArchiveEntry, archiveOf, tarIn } from "./file-requests.ts";
 import { readOpened, str } from "./frames.ts";
@@ -42,19 +43,13 @@ const HOSTILE: Readonly<Record<string, { errno: number; entries: readonly Archiv
 };
 
 describeIf("cc", "archives that holdfastd must not trust", () => {
-  let scratch: TemporaryDirectory;
-  let daemon: TestDaemon;
+  const scratch = forSuite(temporaryDirectory);
+  const daemon = forSuite(() => startDaemon(scratch.path));
   let outside: string;
   beforeAll(async () => {
-    scratch = await temporaryDirectory();
-    daemon = await startDaemon(scratch.path);
     outside = join(scratch.path, "outside");
     await mkdir(outside);
     await writeFile(join(outside, "victim"), "safe");
-  });
-  afterAll(async () => {
-    await daemon?.stop();
-    await scratch[Symbol.asyncDispose]();
   });
   const expectUntouched = async () => {
     expect(await readdir(outside)).toEqual(["victim"]);

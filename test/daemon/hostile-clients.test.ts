@@ -3,12 +3,13 @@ import { readFileSync } from "node:fs";
 import { mkdir, readdir } from "node:fs/promises";
 import { connect } from "node:net";
 import { join } from "node:path";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { beforeAll, expect, test } from "vitest";
 import { FROM_CLIENT, FROM_DAEMON } from "../../src/sandbox/daemon/types.ts";
 import { createWriter, encodeFrame } from "../../src/sandbox/daemon/wire.ts";
-import { startDaemon, type TestDaemon } from "../helpers/daemon.ts";
+import { startDaemon } from "../helpers/daemon.ts";
 import { describeIf } from "../helpers/requirements.ts";
-import { type TemporaryDirectory, temporaryDirectory } from "../helpers/temporary-directory.ts";
+import { forSuite } from "../helpers/suite.ts";
+import { temporaryDirectory } from "../helpers/temporary-directory.ts";
 import { createClient } from "./client.ts";
 import { archiveOf } from "./file-requests.ts";
 import { FLAG, PLENTY, startPayload, str, u16s, u32 } from "./frames.ts";
@@ -49,18 +50,12 @@ const STRANGERS: Readonly<Record<string, Buffer>> = {
 };
 
 describeIf("cc", "clients that holdfastd must not trust", () => {
-  let scratch: TemporaryDirectory;
-  let daemon: TestDaemon;
+  const scratch = forSuite(temporaryDirectory);
+  const daemon = forSuite(() => startDaemon(scratch.path));
   let files: string;
   beforeAll(async () => {
-    scratch = await temporaryDirectory();
     files = join(scratch.path, "files");
     await mkdir(files);
-    daemon = await startDaemon(scratch.path);
-  });
-  afterAll(async () => {
-    await daemon?.stop();
-    await scratch[Symbol.asyncDispose]();
   });
 
   /** Nothing of all the clients before is left. */

@@ -2,7 +2,7 @@ import { randomBytes } from "node:crypto";
 import { rename, symlink } from "node:fs/promises";
 import { connect, createServer, type Server, type Socket } from "node:net";
 import { join } from "node:path";
-import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { afterEach, describe, expect, test } from "vitest";
 import { systemClock } from "../../src/base/clock.ts";
 import { type DaemonCommand, startCall } from "../../src/sandbox/daemon/calls.ts";
 import { type DaemonLink, linkDaemon } from "../../src/sandbox/daemon/link.ts";
@@ -12,7 +12,8 @@ import { startDaemon } from "../helpers/daemon.ts";
 import { failureOf } from "../helpers/failure-of.ts";
 import { createManualClock } from "../helpers/manual-clock.ts";
 import { describeIf } from "../helpers/requirements.ts";
-import { type TemporaryDirectory, temporaryDirectory } from "../helpers/temporary-directory.ts";
+import { forEachTest } from "../helpers/suite.ts";
+import { temporaryDirectory } from "../helpers/temporary-directory.ts";
 import { str } from "./frames.ts";
 import { mac } from "./raw.ts";
 
@@ -57,15 +58,11 @@ const command: DaemonCommand = {
   onOutput: () => {},
 };
 
-let scratch: TemporaryDirectory;
+const scratch = forEachTest(temporaryDirectory);
 let server: Server | undefined;
-beforeEach(async () => {
-  scratch = await temporaryDirectory();
-});
-afterEach(async () => {
+afterEach(() => {
   server?.close();
   server = undefined;
-  await scratch[Symbol.asyncDispose]();
 });
 
 /** A link to a server of ours; what it heard is kept. */

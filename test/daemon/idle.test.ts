@@ -2,12 +2,13 @@ import { execFileSync } from "node:child_process";
 import { writeFile } from "node:fs/promises";
 import { connect } from "node:net";
 import { join } from "node:path";
-import { afterEach, beforeEach, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { FROM_CLIENT } from "../../src/sandbox/daemon/types.ts";
 import { createWriter } from "../../src/sandbox/daemon/wire.ts";
 import { type DaemonOptions, startDaemon } from "../helpers/daemon.ts";
 import { describeIf } from "../helpers/requirements.ts";
-import { type TemporaryDirectory, temporaryDirectory } from "../helpers/temporary-directory.ts";
+import { forEachTest } from "../helpers/suite.ts";
+import { temporaryDirectory } from "../helpers/temporary-directory.ts";
 import { createClient } from "./client.ts";
 import { readEnded, u32 } from "./frames.ts";
 import { alive, eventually, setClock } from "./machine.ts";
@@ -16,11 +17,7 @@ const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
 
 describeIf("cc", "busy and idle", () => {
-  let scratch: TemporaryDirectory;
-  beforeEach(async () => {
-    scratch = await temporaryDirectory();
-  });
-  afterEach(() => scratch[Symbol.asyncDispose]());
+  const scratch = forEachTest(temporaryDirectory);
 
   /** A daemon whose clock stands where the test puts it, ahead of the real one. */
   const startWithClock = async (options: DaemonOptions = {}) => {

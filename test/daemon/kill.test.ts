@@ -1,8 +1,9 @@
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { FROM_CLIENT } from "../../src/sandbox/daemon/types.ts";
-import { startDaemon, type TestDaemon } from "../helpers/daemon.ts";
+import { startDaemon } from "../helpers/daemon.ts";
 import { describeIf } from "../helpers/requirements.ts";
-import { type TemporaryDirectory, temporaryDirectory } from "../helpers/temporary-directory.ts";
+import { forSuite } from "../helpers/suite.ts";
+import { temporaryDirectory } from "../helpers/temporary-directory.ts";
 import { type Command, createClient } from "./client.ts";
 import { type Ended, FLAG, readEnded, type StartOptions, u32 } from "./frames.ts";
 import { alive, childrenOf, eventually } from "./machine.ts";
@@ -27,16 +28,8 @@ const TREES = {
 } as const;
 
 describeIf("cc", "S33 how holdfastd ends trees of processes", () => {
-  let scratch: TemporaryDirectory;
-  let daemon: TestDaemon;
-  beforeAll(async () => {
-    scratch = await temporaryDirectory();
-    daemon = await startDaemon(scratch.path);
-  });
-  afterAll(async () => {
-    await daemon?.stop();
-    await scratch[Symbol.asyncDispose]();
-  });
+  const scratch = forSuite(temporaryDirectory);
+  const daemon = forSuite(() => startDaemon(scratch.path));
 
   /** Starts the tree, ends it in that way, and gives what the daemon said; nothing of it may be left. */
   const endTree = async (command: Command, way: "kill" | "timeout" | "leave", options: StartOptions = {}): Promise<Ended | null> => {

@@ -4,11 +4,12 @@ import { existsSync } from "node:fs";
 import { lstat, mkdir, readFile, readlink, rename, rm, stat, symlink, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { Duplex, type Readable, type Writable } from "node:stream";
-import { afterEach, beforeEach, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { FROM_CLIENT, FROM_DAEMON } from "../../src/sandbox/daemon/types.ts";
 import { debugDaemon, sanitizerOptions, sanitizerReports, startDaemon, type TestDaemon } from "../helpers/daemon.ts";
 import { describeIf, testIf } from "../helpers/requirements.ts";
-import { type TemporaryDirectory, temporaryDirectory } from "../helpers/temporary-directory.ts";
+import { forEachTest } from "../helpers/suite.ts";
+import { temporaryDirectory } from "../helpers/temporary-directory.ts";
 import { createClient } from "./client.ts";
 import { readEnded, u32 } from "./frames.ts";
 import { alive, childrenOf, eventually, zombiesOf } from "./machine.ts";
@@ -16,11 +17,7 @@ import { alive, childrenOf, eventually, zombiesOf } from "./machine.ts";
 const SECRET = "0".repeat(64);
 
 describeIf("cc", "the life of holdfastd", () => {
-  let scratch: TemporaryDirectory;
-  beforeEach(async () => {
-    scratch = await temporaryDirectory();
-  });
-  afterEach(() => scratch[Symbol.asyncDispose]());
+  const scratch = forEachTest(temporaryDirectory);
 
   /** Runs it to its end. */
   const run = async (args: readonly string[], cwd = scratch.path) => {

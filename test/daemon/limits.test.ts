@@ -1,11 +1,12 @@
 import { connect } from "node:net";
-import { afterEach, beforeEach, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { FROM_CLIENT, FROM_DAEMON } from "../../src/sandbox/daemon/types.ts";
 import { encodeFrame } from "../../src/sandbox/daemon/wire.ts";
 import { startDaemon } from "../helpers/daemon.ts";
 import { failureOf } from "../helpers/failure-of.ts";
 import { describeIf } from "../helpers/requirements.ts";
-import { type TemporaryDirectory, temporaryDirectory } from "../helpers/temporary-directory.ts";
+import { forEachTest } from "../helpers/suite.ts";
+import { temporaryDirectory } from "../helpers/temporary-directory.ts";
 import { createClient } from "./client.ts";
 import { FLAG, PLENTY, startPayload, str } from "./frames.ts";
 import { childrenOf, descriptorsOf, eventually, memoryOf } from "./machine.ts";
@@ -16,11 +17,7 @@ const EMFILE = 24;
 const GROWTH_KIB = 8 * 1024;
 
 describeIf("cc", "what holdfastd never takes more of", () => {
-  let scratch: TemporaryDirectory;
-  beforeEach(async () => {
-    scratch = await temporaryDirectory();
-  });
-  afterEach(() => scratch[Symbol.asyncDispose]());
+  const scratch = forEachTest(temporaryDirectory);
 
   test("clients that do not read cost little memory, and others are served", async () => {
     await using daemon = await startDaemon(scratch.path, { build: "release" });

@@ -1,8 +1,9 @@
-import { afterEach, beforeEach, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { FROM_CLIENT } from "../../src/sandbox/daemon/types.ts";
 import { startDaemon } from "../helpers/daemon.ts";
 import { describeIf } from "../helpers/requirements.ts";
-import { type TemporaryDirectory, temporaryDirectory } from "../helpers/temporary-directory.ts";
+import { forEachTest } from "../helpers/suite.ts";
+import { temporaryDirectory } from "../helpers/temporary-directory.ts";
 import { type Client, createClient } from "./client.ts";
 import { FLAG } from "./frames.ts";
 import { childrenOf, descriptorsOf, eventually, memoryOf, zombiesOf } from "./machine.ts";
@@ -16,11 +17,7 @@ const LIMIT_MS = LONG ? 1_200_000 : 120_000;
 const GROWTH_KIB = 1024;
 
 describeIf("cc", "holdfastd under load", () => {
-  let scratch: TemporaryDirectory;
-  beforeEach(async () => {
-    scratch = await temporaryDirectory();
-  });
-  afterEach(() => scratch[Symbol.asyncDispose]());
+  const scratch = forEachTest(temporaryDirectory);
 
   test(
     "S38 a thousand calls run at once, over a few connections",

@@ -1,12 +1,13 @@
 import { readdir, stat } from "node:fs/promises";
 import { join } from "node:path";
-import { afterEach, beforeEach, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { FROM_CLIENT, FROM_DAEMON } from "../../src/sandbox/daemon/types.ts";
 import { createWriter } from "../../src/sandbox/daemon/wire.ts";
-import { startDaemon, type TestDaemon } from "../helpers/daemon.ts";
+import { startDaemon } from "../helpers/daemon.ts";
 import { failureOf } from "../helpers/failure-of.ts";
 import { describeIf } from "../helpers/requirements.ts";
-import { type TemporaryDirectory, temporaryDirectory } from "../helpers/temporary-directory.ts";
+import { forEachTest } from "../helpers/suite.ts";
+import { temporaryDirectory } from "../helpers/temporary-directory.ts";
 import { type Client, createClient } from "./client.ts";
 import { FLAG, PLENTY, readEnded, readOpened, str } from "./frames.ts";
 import { alive } from "./machine.ts";
@@ -23,16 +24,8 @@ const log = async (client: Client, id: string) => {
 };
 
 describeIf("cc", "S36 processes of holdfastd", () => {
-  let scratch: TemporaryDirectory;
-  let daemon: TestDaemon;
-  beforeEach(async () => {
-    scratch = await temporaryDirectory();
-    daemon = await startDaemon(scratch.path);
-  });
-  afterEach(async () => {
-    await daemon?.stop();
-    await scratch[Symbol.asyncDispose]();
-  });
+  const scratch = forEachTest(temporaryDirectory);
+  const daemon = forEachTest(() => startDaemon(scratch.path));
 
   test("outlive the client that started them, and are listed with all that is known", async () => {
     const starter = await createClient(daemon);

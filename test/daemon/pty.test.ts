@@ -1,9 +1,10 @@
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { FROM_CLIENT, FROM_DAEMON } from "../../src/sandbox/daemon/types.ts";
 import { createWriter } from "../../src/sandbox/daemon/wire.ts";
-import { startDaemon, type TestDaemon } from "../helpers/daemon.ts";
+import { startDaemon } from "../helpers/daemon.ts";
 import { describeIf } from "../helpers/requirements.ts";
-import { type TemporaryDirectory, temporaryDirectory } from "../helpers/temporary-directory.ts";
+import { forSuite } from "../helpers/suite.ts";
+import { temporaryDirectory } from "../helpers/temporary-directory.ts";
 import { createClient } from "./client.ts";
 import { FLAG, PLENTY, readEnded, readOpened, u16s } from "./frames.ts";
 import { alive, eventually } from "./machine.ts";
@@ -15,16 +16,8 @@ const SHELL = { ...PTY, env: [`PATH=${process.env.PATH}`, "TERM=xterm", "PS1=$ "
 const bytes = (text: string) => Buffer.from(text);
 
 describeIf("cc", "S37 ptys of holdfastd", () => {
-  let scratch: TemporaryDirectory;
-  let daemon: TestDaemon;
-  beforeAll(async () => {
-    scratch = await temporaryDirectory();
-    daemon = await startDaemon(scratch.path);
-  });
-  afterAll(async () => {
-    await daemon?.stop();
-    await scratch[Symbol.asyncDispose]();
-  });
+  const scratch = forSuite(temporaryDirectory);
+  const daemon = forSuite(() => startDaemon(scratch.path));
 
   test("are terminals of the size that was asked for, on all three streams", async () => {
     await using client = await createClient(daemon);

@@ -2,12 +2,13 @@ import { execFileSync } from "node:child_process";
 import { createHash, randomBytes } from "node:crypto";
 import { chmod, lstat, lutimes, mkdir, readdir, readFile, readlink, stat, symlink, truncate, utimes, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { beforeAll, expect, test } from "vitest";
 import { FROM_CLIENT, FROM_DAEMON } from "../../src/sandbox/daemon/types.ts";
 import { createWriter } from "../../src/sandbox/daemon/wire.ts";
-import { startDaemon, type TestDaemon } from "../helpers/daemon.ts";
+import { startDaemon } from "../helpers/daemon.ts";
 import { describeIf } from "../helpers/requirements.ts";
-import { type TemporaryDirectory, temporaryDirectory } from "../helpers/temporary-directory.ts";
+import { forSuite } from "../helpers/suite.ts";
+import { temporaryDirectory } from "../helpers/temporary-directory.ts";
 import { createClient } from "./client.ts";
 import { archiveOf, tarIn, tarOut } from "./file-requests.ts";
 import { u32 } from "./frames.ts";
@@ -15,21 +16,15 @@ import { u32 } from "./frames.ts";
 const LONG = "n".repeat(200);
 
 describeIf("cc", "trees in and out of holdfastd", () => {
-  let scratch: TemporaryDirectory;
-  let daemon: TestDaemon;
+  const scratch = forSuite(temporaryDirectory);
+  const daemon = forSuite(() => startDaemon(scratch.path));
   let source: string;
   let wanted: Record<string, string>;
   const place = (name: string) => join(scratch.path, name);
   beforeAll(async () => {
-    scratch = await temporaryDirectory();
-    daemon = await startDaemon(scratch.path);
     source = place("source");
     await makeNastyTree(source);
     wanted = await describeTree(source);
-  });
-  afterAll(async () => {
-    await daemon?.stop();
-    await scratch[Symbol.asyncDispose]();
   });
 
   test("come back as they were, also over what is there", async () => {

@@ -20,7 +20,6 @@ export interface Requirement {
 const PROBES = {
   cc: () => program("cc"),
   clang: () => program("clang"),
-  docker: () => program("docker") ?? succeeds("docker", ["version"], "no container engine answers"),
   /** A Docker engine of the tests' own, or the one they were told to use. */
   dockerd: () => program("docker") ?? (process.env.HOLDFAST_TEST_ENGINE ? null : (program("dockerd") ?? root())),
   fish: () => program("fish"),

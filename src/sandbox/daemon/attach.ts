@@ -2,6 +2,7 @@
 import { HoldfastError } from "../../base/errors.ts";
 import type { ExitStatus } from "../driver.ts";
 import type { Attachment, AttachOptions } from "../process.ts";
+import { encodeSize } from "./command-frames.ts";
 import type { DaemonLink } from "./link.ts";
 import { about, readStatus } from "./processes.ts";
 import { openRequest, readOpened, unexpected } from "./requests.ts";
@@ -29,14 +30,9 @@ export async function attachProcess(link: DaemonLink, id: string, { size, onOutp
   const output = createOutputQueue(
     // A copy: the memory of a chunk is used again once it was taken.
     (chunk) => take(() => onOutput(new Uint8Array(chunk))),
-    (bytes) => channel.send(FROM_CLIENT.credit, createWriter().u32(bytes).done()),
+    () => channel,
   );
-  const payload = createWriter()
-    .str(id)
-    .u16(size?.rows ?? 0)
-    .u16(size?.columns ?? 0)
-    .u32(OUTPUT_WINDOW)
-    .done();
+  const payload = createWriter().str(id).bytes(encodeSize(size)).u32(OUTPUT_WINDOW).done();
   const { channel, done, detach } = openRequest(link, FROM_CLIENT.attach, payload, {
     ...about(id, "attach to"),
     onFrame(frame) {
@@ -76,7 +72,7 @@ export async function attachProcess(link: DaemonLink, id: string, { size, onOutp
   const { stream } = await opened.promise;
   return {
     input: stream,
-    resize: ({ rows, columns }) => channel.send(FROM_CLIENT.resize, createWriter().u16(rows).u16(columns).done()),
+    resize: (next) => channel.send(FROM_CLIENT.resize, encodeSize(next)),
     signal: (number) => channel.send(FROM_CLIENT.signal, createWriter().u8(number).done()),
     detach() {
       output.abandon();

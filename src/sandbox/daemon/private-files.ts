@@ -3,28 +3,44 @@ import { HoldfastError, wrapError } from "../../base/errors.ts";
 import type { FileAccess } from "../driver.ts";
 import { listDirectory, openFile, removeFile, writeFile } from "./files.ts";
 import type { DaemonLink } from "./link.ts";
+import { ANSWER_LIMIT_MS } from "./requests.ts";
+
+/** More than the daemon saves of a session: it may not be what it seems, and send for ever or not at all. */
+const LARGEST_BYTES = 16 * 1024 * 1024 + 1;
 
 export function createPrivateFiles(link: DaemonLink): FileAccess {
   return {
-    read: (path) => unlessMissing(null, "state-unreadable", () => readWhole(link, path)),
+    read: (path) => unlessMissing(null, "state-unreadable", () => inTime(link, readWhole(link, path))),
     async write(path, bytes) {
-      await writeFile(link, path, { content: bytes, mode: 0o600, parents: true }).catch(asFailure("state-write-failed"));
+      await inTime(link, writeFile(link, path, { content: bytes, mode: 0o600, parents: true })).catch(asFailure("state-write-failed"));
     },
     async list(path) {
-      const entries = await unlessMissing([], "state-unreadable", () => listDirectory(link, path));
+      const entries = await unlessMissing([], "state-unreadable", () => inTime(link, listDirectory(link, path)));
       return entries.map(({ name, kind, modifiedAt }) => ({ name, directory: kind === "directory", modifiedAt }));
     },
     async remove(path) {
-      await removeFile(link, path, { recursive: true }).catch(asFailure("state-write-failed"));
+      await inTime(link, removeFile(link, path, { recursive: true })).catch(asFailure("state-write-failed"));
     },
   };
 }
 
 async function readWhole(link: DaemonLink, path: string): Promise<Buffer> {
-  const output = await openFile(link, path, { limit: 0 });
+  const output = await openFile(link, path, { limit: LARGEST_BYTES });
   const chunks: Uint8Array[] = [];
-  for (let chunk = await output.next(); chunk !== null; chunk = await output.next()) chunks.push(chunk.bytes);
+  let left = LARGEST_BYTES;
+  for (let chunk = await output.next(); chunk !== null; chunk = await output.next()) {
+    chunks.push(chunk.bytes);
+    left -= chunk.bytes.length;
+    if (left > 0) continue;
+    output.detach();
+    throw new HoldfastError("state-unreadable", `${path} is larger than any state of a session`, { facts: { path } });
+  }
   return Buffer.concat(chunks);
+}
+
+async function inTime<T>(link: DaemonLink, work: Promise<T>): Promise<T> {
+  const limit = link.clock.after(ANSWER_LIMIT_MS, () => link.abandon("it did not answer in time"));
+  return work.finally(() => limit.cancel());
 }
 
 async function unlessMissing<T, E>(empty: E, code: "state-unreadable", work: () => Promise<T>): Promise<T | E> {

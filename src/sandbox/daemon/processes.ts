@@ -1,10 +1,10 @@
 /** @module Background processes as the daemon has them. */
 import type { Abortable, ExitStatus } from "../driver.ts";
 import type { LogChunk, LogOptions, ProcessInfo } from "../process.ts";
-import { type DaemonCommand, encodeStart, type ProcessStart, readEnd, signalName } from "./calls.ts";
+import { type CommandStart, encodeStart, exitStatus, type ProcessStart, readEnd, readStarted } from "./command-frames.ts";
 import type { DaemonLink } from "./link.ts";
 import { pullOutput } from "./pulled-output.ts";
-import { type Purpose, request, unexpected } from "./requests.ts";
+import { ANSWER_LIMIT_MS, type Purpose, request, unexpected } from "./requests.ts";
 import { OUTPUT_WINDOW } from "./streams.ts";
 import { FROM_CLIENT, FROM_DAEMON } from "./types.ts";
 import { createReader, createWriter, protocolError } from "./wire.ts";
@@ -15,21 +15,16 @@ const MOST_PROCESSES = 64;
 const STATE_RUNNING = 0;
 
 /** Returns its id. */
-export async function startProcess(link: DaemonLink, command: Omit<DaemonCommand, "onOutput">, start: ProcessStart): Promise<string> {
+export async function startProcess(link: DaemonLink, command: CommandStart, start: ProcessStart): Promise<string> {
   let id = "";
-  const payload = encodeStart({ ...command, onOutput: () => {} }, start);
-  await request(link, FROM_CLIENT.start, payload, {
+  await request(link, FROM_CLIENT.start, encodeStart(command, start), {
     what: "start the process",
     facts: { command: command.shown },
     meanings: { EAGAIN: "process-limit", ENOENT: "spawn-failed" },
     otherwise: "spawn-failed",
     onFrame(frame) {
       if (frame.type !== FROM_DAEMON.started) return unexpected(frame);
-      const reader = createReader(frame.payload);
-      reader.u32();
-      reader.u32();
-      id = reader.str();
-      reader.end();
+      ({ id } = readStarted(frame.payload));
       return false;
     },
   });
@@ -41,6 +36,7 @@ export async function listProcesses(link: DaemonLink): Promise<ProcessInfo[]> {
   await request(link, FROM_CLIENT.processes, createWriter().done(), {
     what: "list the processes",
     facts: {},
+    limitMs: ANSWER_LIMIT_MS,
     onFrame(frame) {
       if (frame.type !== FROM_DAEMON.process) return unexpected(frame);
       if (found.push(readProcess(frame.payload)) > MOST_PROCESSES) throw protocolError("more processes than there can be");
@@ -146,8 +142,7 @@ function readProcess(payload: Buffer): ProcessInfo {
     command,
     pid,
     state: running ? "running" : "ended",
-    exitCode: running ? null : signal === 0 ? code : 128 + signal,
-    signal: running ? null : signalName(signal),
+    ...(running ? { exitCode: null, signal: null } : exitStatus(code, signal)),
     tty,
     inputOpen,
     startedAt,

@@ -1,12 +1,12 @@
 /** @module Output of a request that its taker pulls: the daemon is granted what was taken, and sends no more than that. */
 import { throwIfAborted } from "../../base/abort.ts";
 import type { ExitStatus } from "../driver.ts";
-import { readEnd } from "./calls.ts";
+import { readEnd } from "./command-frames.ts";
 import type { DaemonLink } from "./link.ts";
 import { openRequest, type RequestOptions, readOpened, unexpected } from "./requests.ts";
-import { OUTPUT_WINDOW } from "./streams.ts";
-import { FROM_CLIENT, FROM_DAEMON } from "./types.ts";
-import { createWriter, type Frame, freeFrame, protocolError } from "./wire.ts";
+import { createOutputCredit } from "./streams.ts";
+import { FROM_DAEMON } from "./types.ts";
+import { type Frame, freeFrame, protocolError } from "./wire.ts";
 
 export interface OutputChunk {
   readonly bytes: Buffer;
@@ -30,10 +30,9 @@ export function pullOutput(link: DaemonLink, type: number, payload: Uint8Array, 
   const { promise: opened, resolve: open, reject: refuse } = Promise.withResolvers<number>();
   opened.catch(() => {});
   const waiting: OutputChunk[] = [];
+  const credit = createOutputCredit(() => channel);
   let status: ExitStatus | null = null;
   let position = 0;
-  let underWay = 0;
-  let taken = 0;
   let over: { readonly error?: unknown } | undefined;
   let wake: (() => void) | undefined;
 
@@ -42,21 +41,10 @@ export function pullOutput(link: DaemonLink, type: number, payload: Uint8Array, 
     const bytes = Buffer.from(frame.payload.subarray(1));
     freeFrame(frame);
     if (bytes.length === 0) return;
-    underWay += bytes.length;
-    if (underWay > OUTPUT_WINDOW) throw protocolError("more output than it was allowed");
+    credit.received(bytes.length);
     waiting.push({ bytes, offset: position });
     position += bytes.length;
     wake?.();
-  };
-  const take = (chunk: OutputChunk): OutputChunk => {
-    underWay -= chunk.bytes.length;
-    taken += chunk.bytes.length;
-    // In large pieces: a grant for each chunk would double the number of messages.
-    if (taken >= OUTPUT_WINDOW / 4) {
-      channel.send(FROM_CLIENT.credit, createWriter().u32(taken).done());
-      taken = 0;
-    }
-    return chunk;
   };
   const { channel, done, detach } = openRequest(link, type, payload, {
     ...options,
@@ -101,7 +89,10 @@ export function pullOutput(link: DaemonLink, type: number, payload: Uint8Array, 
         // Whoever has given up must not take the beginning for the whole.
         if (waiting.length > 0) throwIfAborted(options.signal, `cannot ${options.what}: it was cancelled`);
         const chunk = waiting.shift();
-        if (chunk) return take(chunk);
+        if (chunk) {
+          credit.taken(chunk.bytes.length);
+          return chunk;
+        }
         if (over) {
           if (over.error !== undefined) throw over.error;
           return null;

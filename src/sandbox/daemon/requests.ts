@@ -1,5 +1,6 @@
 /** @module Requests to the daemon: one channel each, its answers, and what a failure means. */
 import { throwIfAborted } from "../../base/abort.ts";
+import type { Timer } from "../../base/clock.ts";
 import { type ErrorCode, HoldfastError } from "../../base/errors.ts";
 import type { Abortable } from "../driver.ts";
 import type { Channel, DaemonLink } from "./link.ts";
@@ -49,6 +50,10 @@ const MEANINGS: Readonly<Record<string, ErrorCode>> = {
   ESRCH: "process-not-found",
 };
 
+const DETACH_LIMIT_MS = 10_000;
+/** For what the daemon has at hand: longer takes only a machine that hardly moves, or a daemon that is not what it seems. */
+export const ANSWER_LIMIT_MS = 30_000;
+
 /** What a request is about, for the message when it fails. */
 export interface Purpose {
   /** As in "cannot …". */
@@ -63,6 +68,11 @@ export interface Purpose {
 export interface RequestOptions extends Abortable, Purpose {
   /** Frames between the opening and DONE or FAILED. True: it was the last one, in place of DONE. */
   onFrame?(frame: Frame): boolean;
+  /**
+   * When it is up, the link is given up.
+   * @default for ever
+   */
+  readonly limitMs?: number;
 }
 
 export interface Request {
@@ -81,14 +91,22 @@ export function openRequest(link: DaemonLink, type: number, payload: Uint8Array,
   // Whoever made the request awaits it, if only after its output; until then a failure must not count as unhandled.
   done.catch(() => {});
   let detached: { readonly reason: unknown } | undefined;
-  const finish = () => {
+  let over = false;
+  let letGo: Timer | undefined;
+  const end = () => {
+    over = true;
+    letGo?.cancel();
     signal?.removeEventListener("abort", abort);
+  };
+  const finish = () => {
+    end();
     if (detached?.reason === undefined) resolve();
     else reject(detached.reason);
   };
   const detach = (reason?: unknown) => {
-    if (detached) return;
+    if (detached || over) return;
     detached = { reason };
+    letGo = link.clock.after(DETACH_LIMIT_MS, () => link.abandon("it did not let go of a request in time"), { background: true });
     channel.send(FROM_CLIENT.detach);
   };
   const abort = () => detach(new HoldfastError("aborted", notDone, { cause: signal?.reason }));
@@ -106,7 +124,7 @@ export function openRequest(link: DaemonLink, type: number, payload: Uint8Array,
       return last;
     },
     onLost(error) {
-      signal?.removeEventListener("abort", abort);
+      end();
       reject(error);
     },
   });
@@ -116,7 +134,10 @@ export function openRequest(link: DaemonLink, type: number, payload: Uint8Array,
 
 /** A request that is answered by DONE, after any number of other frames. */
 export async function request(link: DaemonLink, type: number, payload: Uint8Array, options: RequestOptions): Promise<void> {
-  await openRequest(link, type, payload, options).done;
+  const { done } = openRequest(link, type, payload, options);
+  if (options.limitMs === undefined) return done;
+  const limit = link.clock.after(options.limitMs, () => link.abandon("it did not answer in time"));
+  await done.finally(() => limit.cancel());
 }
 
 export function unexpected({ type }: Frame): never {
@@ -131,11 +152,16 @@ export function readOpened(payload: Buffer): { credit: number; offset: number } 
   return opened;
 }
 
-function failureOf(payload: Buffer, { what, facts, meanings = {}, otherwise = "file-failed" }: Purpose): HoldfastError {
+/** FAILED: why, by the system's number where there is one, else 0. */
+export function readFailed(payload: Buffer): { errno: number; message: string } {
   const reader = createReader(payload);
-  const errno = reader.u32();
-  const message = reader.str();
+  const failed = { errno: reader.u32(), message: reader.str() };
   reader.end();
+  return failed;
+}
+
+function failureOf(payload: Buffer, { what, facts, meanings = {}, otherwise = "file-failed" }: Purpose): HoldfastError {
+  const { errno, message } = readFailed(payload);
   const systemCode = errno === 0 ? undefined : (SYSTEM_CODES[errno] ?? `E${errno}`);
   const code = (systemCode && { ...MEANINGS, ...meanings }[systemCode]) || otherwise;
   return new HoldfastError(code, `cannot ${what}: ${systemCode ? reasonOf(message) : message}`, {

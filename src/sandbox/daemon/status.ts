@@ -1,6 +1,6 @@
 /** @module What keeps a daemon busy, and when it may stop. */
 import type { DaemonLink } from "./link.ts";
-import { request, unexpected } from "./requests.ts";
+import { ANSWER_LIMIT_MS, request, unexpected } from "./requests.ts";
 import { FROM_CLIENT, FROM_DAEMON } from "./types.ts";
 import { createReader, createWriter, protocolError } from "./wire.ts";
 
@@ -24,6 +24,7 @@ export async function daemonStatus(link: DaemonLink): Promise<DaemonStatus> {
   await request(link, FROM_CLIENT.status, createWriter().done(), {
     what: "ask the daemon for its status",
     facts: {},
+    limitMs: ANSWER_LIMIT_MS,
     onFrame(frame) {
       if (frame.type !== FROM_DAEMON.status) return unexpected(frame);
       status = readStatus(frame.payload);
@@ -39,6 +40,7 @@ export function setIdleStop(link: DaemonLink, seconds: number): Promise<void> {
   return request(link, FROM_CLIENT.idleStop, createWriter().u32(seconds).done(), {
     what: "tell the daemon when to stop",
     facts: { seconds },
+    limitMs: ANSWER_LIMIT_MS,
   });
 }
 

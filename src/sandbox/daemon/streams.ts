@@ -3,7 +3,7 @@ import { Writable } from "node:stream";
 import type { OutputStream } from "../driver.ts";
 import type { Channel } from "./link.ts";
 import { FROM_CLIENT } from "./types.ts";
-import { type Frame, freeFrame, protocolError } from "./wire.ts";
+import { createWriter, type Frame, freeFrame, protocolError } from "./wire.ts";
 
 /** What may be under way from the daemon to us: enough to keep a pipe full, little enough to keep in memory. */
 export const OUTPUT_WINDOW = 512 * 1024;
@@ -22,21 +22,12 @@ export interface OutputQueue {
 }
 
 /** Hands chunks to the caller one after the other per stream, and grants the daemon what has been taken. */
-export function createOutputQueue(onOutput: TakeOutput, grant: (bytes: number) => void): OutputQueue {
+export function createOutputQueue(onOutput: TakeOutput, channel: () => Channel): OutputQueue {
+  const credit = createOutputCredit(channel);
   const queues: Record<OutputStream, Promise<void> | undefined> = { stdout: undefined, stderr: undefined };
   const giveUp = new Set<() => void>();
   let dropping = false;
   let failure: { readonly error: unknown } | undefined;
-  let taken = 0;
-  let underWay = 0;
-  const take = (bytes: number) => {
-    underWay -= bytes;
-    taken += bytes;
-    // In large pieces: a grant for each chunk would double the number of messages.
-    if (taken < OUTPUT_WINDOW / 4) return;
-    grant(taken);
-    taken = 0;
-  };
   const fail = (error: unknown) => {
     failure ??= { error };
     dropping = true;
@@ -56,13 +47,12 @@ export function createOutputQueue(onOutput: TakeOutput, grant: (bytes: number) =
       const stream = STREAMS[payload[0] ?? 0];
       if (stream === undefined) throw protocolError("output of an unknown stream");
       const chunk = payload.subarray(1);
-      underWay += chunk.length;
-      if (underWay > OUTPUT_WINDOW) throw protocolError("more output than it was allowed");
+      credit.received(chunk.length);
       const before = queues[stream];
       const pending = before === undefined ? deliver(chunk, stream) : before.then(() => deliver(chunk, stream));
       if (pending === undefined) {
         freeFrame(frame);
-        return take(chunk.length);
+        return credit.taken(chunk.length);
       }
       const { promise, resolve } = Promise.withResolvers<void>();
       giveUp.add(resolve);
@@ -72,7 +62,7 @@ export function createOutputQueue(onOutput: TakeOutput, grant: (bytes: number) =
         resolve();
       });
       const done: Promise<void> = promise.then(() => {
-        take(chunk.length);
+        credit.taken(chunk.length);
         if (queues[stream] === done) queues[stream] = undefined;
       });
       queues[stream] = done;
@@ -84,6 +74,33 @@ export function createOutputQueue(onOutput: TakeOutput, grant: (bytes: number) =
     abandon() {
       dropping = true;
       for (const resolve of giveUp) resolve();
+    },
+  };
+}
+
+export interface OutputCredit {
+  /** @throws `protocol` when it is more than the daemon was granted */
+  received(bytes: number): void;
+  /** The daemon is granted as much again. */
+  taken(bytes: number): void;
+}
+
+/** Counts on from the `OUTPUT_WINDOW` that the daemon was granted with the request. */
+export function createOutputCredit(channel: () => Channel): OutputCredit {
+  let underWay = 0;
+  let ungranted = 0;
+  return {
+    received(bytes) {
+      underWay += bytes;
+      if (underWay > OUTPUT_WINDOW) throw protocolError("more output than it was allowed");
+    },
+    taken(bytes) {
+      underWay -= bytes;
+      ungranted += bytes;
+      // In large pieces: a grant for each chunk would double the number of messages.
+      if (ungranted < OUTPUT_WINDOW / 4) return;
+      channel().send(FROM_CLIENT.credit, createWriter().u32(ungranted).done());
+      ungranted = 0;
     },
   };
 }

@@ -10,6 +10,7 @@ import type { Connection, FileAccess } from "../driver.ts";
 import { parseReport, type ShellReport } from "./report.ts";
 import { savedCwd } from "./saved-cwd.ts";
 import { startArgv } from "./script.ts";
+import { explainUnusableBash } from "./unusable-bash.ts";
 
 // A profile script may do slow things, but one that waits for input must not hold up the first call for ever.
 const LOGIN_LIMIT_MS = 30_000;
@@ -48,10 +49,13 @@ export interface SessionsOptions {
   clock: Clock;
   /** Absolute, or beginning with `~`. */
   startDirectory: string;
+  /** What the sandbox was made from, where that is known. */
+  image?: string | undefined;
   loginLimitMs?: number;
 }
 
-export function createSessions({ connection, files, clock, startDirectory, loginLimitMs = LOGIN_LIMIT_MS }: SessionsOptions): Sessions {
+export function createSessions(options: SessionsOptions): Sessions {
+  const { connection, files, clock, startDirectory, image, loginLimitMs = LOGIN_LIMIT_MS } = options;
   const root = posix.join(connection.stateDir, "sessions");
   const calls = posix.join(connection.stateDir, "calls");
   const directoryOf = (name: string) => posix.join(root, parseSessionName(name));
@@ -69,9 +73,12 @@ export function createSessions({ connection, files, clock, startDirectory, login
     // Also makes the directories that the shell writes to.
     await files.write(resultFile, new Uint8Array());
     await files.write(posix.join(directoryOf(name), ".keep"), new Uint8Array());
-    const process = await connection.spawn(startArgv({ stateFile: stateFile(name), resultFile, cwd: startDirectory, login }), {
+    const spawning = connection.spawn(startArgv({ stateFile: stateFile(name), resultFile, cwd: startDirectory, login }), {
       stdin: "none",
       onOutput: (chunk, stream) => void (stream === "stderr" && errors.length < 20 && errors.push(Buffer.from(chunk).toString("utf8"))),
+    });
+    const process = await spawning.catch((error: unknown) => {
+      throw explainUnusableBash(error, image);
     });
     let killing: Promise<void> | undefined;
     const end = () => {

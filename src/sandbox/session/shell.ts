@@ -4,21 +4,21 @@ import { type DaemonProcess, startCall } from "../daemon/calls.ts";
 import type { DaemonAccess } from "../daemon/daemon.ts";
 import type { Connection, FileAccess, SandboxProcess, SpawnOptions } from "../driver.ts";
 import type { TerminalSize } from "../process.ts";
+import { type CommandRequest, createCallFiles } from "./call-files.ts";
 import { parseReport, type ShellReport } from "./report.ts";
-import { type CommandScript, callArgv, daemonCallArgv, LONGEST_COMMAND_ARGUMENT, ONE_CALL_PREFIX } from "./script.ts";
+import { type CommandScript, callArgv, daemonCallArgv, ONE_CALL_PREFIX } from "./script.ts";
 import type { Sessions } from "./sessions.ts";
+import { explainUnusableBash } from "./unusable-bash.ts";
 
 export interface ShellMachinery {
   readonly connection: Connection;
   readonly files: FileAccess;
   readonly sessions: Sessions;
+  /** What the sandbox was made from, where that is known. */
+  readonly image?: string | undefined;
 }
 
-export interface ShellRequest extends Pick<SpawnOptions, "stdin" | "merge" | "onOutput"> {
-  readonly text: string;
-  readonly env: Readonly<Record<string, string>>;
-  readonly cwd: string | null;
-  readonly session: string;
+export interface ShellRequest extends CommandRequest, Pick<SpawnOptions, "stdin" | "merge" | "onOutput"> {
   readonly timeoutMs: number;
   readonly tty: TerminalSize | null;
 }
@@ -32,31 +32,17 @@ export interface Shell extends AsyncDisposable {
 }
 
 export async function startShell(machinery: ShellMachinery, request: ShellRequest): Promise<Shell> {
-  const { connection, files, sessions } = machinery;
-  const { text, cwd, session, env } = request;
-  const { resultFile, commandFile } = sessions.callFiles();
-  const inFile = Buffer.byteLength(text) > LONGEST_COMMAND_ARGUMENT;
-  const used = [...(inFile ? [commandFile] : []), ...(connection.daemon ? [] : [resultFile])];
-  const cleanUp = async () => {
-    // What cannot be removed now, because the sandbox is gone or its disk broken, goes when a session is made.
-    await Promise.allSettled(used.map((path) => files.remove(path)));
-  };
+  const { daemon } = machinery.connection;
+  const { script, resultFile, write, remove } = createCallFiles(machinery, request);
   try {
-    if (inFile) await files.write(commandFile, Buffer.from(text));
-    const script: CommandScript = {
-      stateFile: sessions.stateFile(session),
-      commandFile,
-      command: inFile ? null : text,
-      cwd,
-      oneCallNames: Object.keys(env),
-    };
-    const started = connection.daemon
-      ? await startThroughDaemon(connection.daemon, script, request)
+    await write();
+    const started = daemon
+      ? await startThroughDaemon(daemon, script, request)
       : await startThroughFiles(machinery, { ...script, resultFile }, request);
-    return { ...started, [Symbol.asyncDispose]: cleanUp };
+    return { ...started, [Symbol.asyncDispose]: remove };
   } catch (error) {
-    await cleanUp();
-    throw error;
+    await remove();
+    throw explainUnusableBash(error, machinery.image);
   }
 }
 
