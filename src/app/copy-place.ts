@@ -30,7 +30,7 @@ export interface Place {
   readonly path: string;
   /** In the sandbox of this end; null on the host. */
   readonly files: Files | null;
-  /** What it would be called in a directory; null for `.` and the like, which stand for what is in them. */
+  /** What it would be called in a directory; null for `.`, `~` and the like, which stand for what is in them. */
   readonly name: string | null;
   /** Whoever wrote it meant a directory. */
   readonly meansDirectory: boolean;
@@ -83,7 +83,8 @@ export function sandboxPlace(files: Files, path: string, written: { task: string
     shown: `${written.task}:${path}`,
     path,
     files,
-    name: lastPart(written.path) === null ? null : lastPart(path),
+    // Not that of the home directory: whoever is in the sandbox could choose the name of something on the host.
+    name: written.path.replace(/\/+$/, "") === "~" ? null : lastPart(written.path),
     meansDirectory: endsLikeDirectory(written.path),
     async info() {
       try {

@@ -1,8 +1,9 @@
 /** @module The directory of a container's sandbox on the host: what it shares with it, and what is known about it. */
-import { chmod, mkdir, rm, rmdir } from "node:fs/promises";
+import { chmod, mkdir, rmdir } from "node:fs/promises";
 import { join } from "node:path";
 import { systemCode } from "../../../base/errors.ts";
 import { makeDirectory } from "../../../base/make-directory.ts";
+import { removeTree } from "../../../base/remove-tree.ts";
 import type { Owner } from "../../driver.ts";
 import { makeSecret } from "../shared/daemon-socket.ts";
 import { sandboxDirectory } from "../shared/refs.ts";
@@ -15,7 +16,10 @@ export interface Place {
 }
 
 export function placeOf(root: string, owner: Owner): Place {
-  const directory = sandboxDirectory(root, owner);
+  return placeAt(sandboxDirectory(root, owner));
+}
+
+export function placeAt(directory: string): Place {
   return { directory, workspace: join(directory, "workspace"), home: join(directory, "home") };
 }
 
@@ -44,25 +48,31 @@ export async function makePlace(place: Place, { keepFiles, now }: { keepFiles: b
 }
 
 async function claimRun(place: Place, now: number): Promise<number> {
-  await makeDirectory(join(place.directory, "run"));
   for (let createdAt = now; ; createdAt++) {
+    await makeDirectory(join(place.directory, "run"));
     try {
       await mkdir(runOf(place, { createdAt }));
       return createdAt;
     } catch (error) {
-      if (systemCode(error) !== "EEXIST") throw error;
+      // ENOENT: whoever failed to make a container at this moment has taken the empty directories away.
+      if (systemCode(error) !== "EEXIST" && systemCode(error) !== "ENOENT") throw error;
     }
   }
 }
 
 export async function removeRun(place: Place, of: { createdAt: number }): Promise<void> {
-  await rm(runOf(place, of), { recursive: true, force: true });
+  await removeTree(runOf(place, of));
 }
 
 /** With `files`, also what is in the workspace and the home. */
 export async function removePlace({ directory, workspace, home }: Place, { files }: { files: boolean }): Promise<void> {
-  for (const path of [join(directory, RECORD_FILE), ...(files ? [workspace, home] : [])]) await rm(path, { recursive: true, force: true });
+  for (const path of [join(directory, RECORD_FILE), ...(files ? [workspace, home] : [])]) await removeTree(path);
   for (const path of [join(directory, "run"), directory]) if (!(await removeEmpty(path))) return;
+}
+
+/** What was made for a container that then was not, unless another one uses it or something is kept there. */
+export async function removeUnused({ directory, workspace, home }: Place): Promise<void> {
+  for (const path of [join(directory, "run"), workspace, home, directory]) if (!(await removeEmpty(path))) return;
 }
 
 async function removeEmpty(path: string): Promise<boolean> {

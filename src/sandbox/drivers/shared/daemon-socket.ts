@@ -1,6 +1,6 @@
 /** @module The socket of a daemon in a directory that the host and the sandbox share: opened carefully, and proved. */
 import { once } from "node:events";
-import { lstatSync, readFileSync, type Stats } from "node:fs";
+import { closeSync, constants, fstatSync, lstatSync, openSync, readSync, type Stats } from "node:fs";
 import { open, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { Clock } from "../../../base/clock.ts";
@@ -51,11 +51,23 @@ function look(path: string): Stats | null {
 
 export async function proveLink(socket: DaemonStream, { runDir, clock }: { runDir: string; clock: Clock }): Promise<DaemonLink> {
   try {
-    const secret = Buffer.from(readFileSync(join(runDir, SECRET_FILE), "latin1"), "hex");
-    return await linkDaemon(socket, { secret, label: `holdfast ${process.pid}`, clock });
+    return await linkDaemon(socket, { secret: readSecret(join(runDir, SECRET_FILE)), label: `holdfast ${process.pid}`, clock });
   } catch (error) {
     socket.destroy();
     throw daemonFailed(runDir, describeError(error), error);
+  }
+}
+
+/** Whoever is in the sandbox may have put anything in its place: a pipe would be waited for, a link leads to files of the host. */
+function readSecret(path: string): Buffer {
+  const file = openSync(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
+  try {
+    const text = Buffer.alloc(2 * SECRET_BYTES);
+    const whole = fstatSync(file).isFile() && readSync(file, text) === text.length;
+    if (!whole) throw new HoldfastError("state-unreadable", `${path} is not a secret`, { facts: { path } });
+    return Buffer.from(text.toString("latin1"), "hex");
+  } finally {
+    closeSync(file);
   }
 }
 

@@ -1,0 +1,42 @@
+import { execFileSync } from "node:child_process";
+import { mkdir, readdir, symlink, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { type TemporaryDirectory, temporaryDirectory } from "../../test/helpers/temporary-directory.ts";
+import { removeTree } from "./remove-tree.ts";
+
+describe("removing a tree", () => {
+  let scratch: TemporaryDirectory;
+  let tree: string;
+  beforeEach(async () => {
+    scratch = await temporaryDirectory();
+    tree = join(scratch.path, "tree");
+    await mkdir(join(scratch.path, "outside"));
+    await writeFile(join(scratch.path, "outside", "file"), "whole");
+  });
+  afterEach(() => scratch[Symbol.asyncDispose]());
+  const bash = (script: string) => execFileSync("bash", ["-ec", script], { cwd: tree });
+
+  test("takes everything, follows no link, and minds neither names nor depth", async () => {
+    await mkdir(tree);
+    bash(`
+      ln -s ../outside link; ln -s ../outside/file file; ln -s loop loop; mkfifo pipe; mkdir -p a/b/c empty; ln -s ../../../outside a/b/link
+      touch a/b/c/file $'\\xff\\xfe' $'new\\nline' -- -rf; mkdir $'\\xff'; touch $'\\xff/\\xff'
+      for ((i = 0; i < 50; i++)); do mkdir -p ${"d".repeat(200)}; cd ${"d".repeat(200)}; touch file; done`);
+    await removeTree(tree);
+    expect(await readdir(scratch.path, { recursive: true })).toEqual(["outside", "outside/file"]);
+  });
+
+  test("is done when nothing is there, and takes a link or a file for itself", async () => {
+    await removeTree(tree);
+    await symlink("outside", tree);
+    await removeTree(tree);
+    await writeFile(tree, "");
+    await removeTree(tree);
+    expect(await readdir(scratch.path, { recursive: true })).toEqual(["outside", "outside/file"]);
+  });
+
+  test("says what could not be removed", async () => {
+    await expect(removeTree("/proc/self/attr")).rejects.toMatchObject({ code: "state-write-failed", facts: { path: "/proc/self/attr" } });
+  });
+});
