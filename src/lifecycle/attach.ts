@@ -1,8 +1,8 @@
 /** @module Coming to a sandbox: look for it, else make it, then connect. */
 import { describeError, HoldfastError } from "../base/errors.ts";
-import type { Logger } from "../base/log.ts";
-import type { Connection, Owner, SandboxDriver, SandboxRef } from "../sandbox/driver.ts";
+import type { Connection, Owner, SandboxRef } from "../sandbox/driver.ts";
 import type { SandboxSpec } from "../sandbox/spec.ts";
+import { type DriftOptions, mustGo } from "./drift.ts";
 import type { Origin } from "./entry.ts";
 
 export interface Attached {
@@ -11,21 +11,22 @@ export interface Attached {
   readonly origin: Origin;
 }
 
-export interface AttachOptions {
-  driver: SandboxDriver;
-  log: Logger;
+export interface AttachOptions extends DriftOptions {
   signal: AbortSignal;
   /** Removes a sandbox that was made but could not be used; reports its own failure. */
   discard(ref: SandboxRef): Promise<unknown>;
+  /** Removes a sandbox that does not fit any more. */
+  outdated(ref: SandboxRef): Promise<unknown>;
 }
 
 /** A sandbox that does not persist is never looked for: it is fresh, and of this process alone. */
 export async function attach(owner: Owner, spec: SandboxSpec, options: AttachOptions): Promise<Attached> {
-  const near = spec.persist ? await options.driver.attach?.(owner, { signal: options.signal }) : undefined;
-  if (near) return { ...near, origin: "found" };
-  const found = spec.persist ? await look(owner, options) : undefined;
-  const connection = found && (await connect(found, options));
-  if (found && connection) return { ref: found, connection, origin: "found" };
+  const found = spec.persist ? await find(owner, options) : undefined;
+  if (found && !(await mustGo(found, spec, options))) return { ...found, origin: "found" };
+  if (found) {
+    await using _connection = found.connection;
+    await options.outdated(found.ref);
+  }
   // Somebody may remove it between the two steps; twice in a row is no accident.
   const made = (await make(owner, spec, options)) ?? (await make(owner, spec, options));
   if (made) return made;
@@ -34,13 +35,21 @@ export async function attach(owner: Owner, spec: SandboxSpec, options: AttachOpt
   });
 }
 
+async function find(owner: Owner, options: AttachOptions): Promise<Omit<Attached, "origin"> | undefined> {
+  const near = await options.driver.attach?.(owner, { signal: options.signal });
+  if (near) return near;
+  const ref = await look(owner, options);
+  const connection = ref && (await connect(ref, options));
+  return connection && { ref, connection };
+}
+
 async function look(owner: Owner, { driver, log, signal }: AttachOptions): Promise<SandboxRef | undefined> {
   try {
-    const refs = await driver.list(owner, { signal });
+    const refs = (await driver.list(owner, { signal })).filter(({ persist }) => persist !== false);
     // Running before stopped, then the oldest: every process must choose the same one.
     return refs.toSorted((a, b) => rank(a) - rank(b) || a.createdAt - b.createdAt || (a.id < b.id ? -1 : 1))[0];
   } catch (error) {
-    if (signal.aborted) throw error;
+    if (signal.aborted || isSilent(error)) throw error;
     log.warn("cannot look for an existing sandbox, so one is asked for without looking", {
       task: owner.task,
       backend: driver.name,
@@ -48,6 +57,11 @@ async function look(owner: Owner, { driver, log, signal }: AttachOptions): Promi
     });
     return undefined;
   }
+}
+
+/** A backend that does not answer makes no sandbox either, and asking it again would only take as long. */
+function isSilent(error: unknown): boolean {
+  return HoldfastError.isInstance(error) && error.code === "engine-not-responding";
 }
 
 function rank({ state }: SandboxRef): number {
@@ -59,7 +73,8 @@ async function connect(ref: SandboxRef, { driver, log, signal }: AttachOptions):
   try {
     return await driver.connect(ref, { signal });
   } catch (error) {
-    if (!HoldfastError.isInstance(error) || error.code !== "sandbox-not-found") throw error;
+    // Lost: somebody removed it after it had been found.
+    if (!HoldfastError.isInstance(error) || !["sandbox-not-found", "sandbox-lost"].includes(error.code)) throw error;
     log.warn("the sandbox was removed before it could be opened", { sandbox: ref.id, task: ref.owner.task });
     return undefined;
   }

@@ -5,7 +5,7 @@ import type { CallResult } from "../sandbox/call.ts";
 import type { Abortable, Capabilities, Owner } from "../sandbox/driver.ts";
 import { guardInput } from "../sandbox/feed.ts";
 import type { Sandbox } from "../sandbox/sandbox.ts";
-import { fingerprint, type SandboxSpec } from "../sandbox/spec.ts";
+import { type Difference, differences, type SandboxSpec } from "../sandbox/spec.ts";
 import type { Entry, Origin } from "./entry.ts";
 import { projectFiles, projectProcesses, type Use } from "./project.ts";
 import type { Registry } from "./registry.ts";
@@ -23,8 +23,8 @@ export interface Lease extends AsyncDisposable {
    */
   readonly sandbox: Sandbox;
   readonly origin: Origin;
-  /** The sandbox was made with another spec than the one asked for. */
-  readonly drift: boolean;
+  /** In what the sandbox differs from the spec asked for. */
+  readonly drift: readonly Difference[];
   /**
    * Closes the connection, and removes the sandbox too unless it persists; with `forceRemove` removes it in any case and at once.
    * Without force it waits for calls under way. The lease stays usable: the next use opens a sandbox again.
@@ -35,6 +35,11 @@ export interface Lease extends AsyncDisposable {
 export interface CleanupOptions {
   /** @default false */
   readonly forceRemove?: boolean;
+  /**
+   * With `forceRemove`: also the files that would otherwise outlive the sandbox.
+   * @default false
+   */
+  readonly purge?: boolean;
 }
 
 export interface LeaseOptions {
@@ -157,7 +162,7 @@ export function createLease(first: Entry, { owner, spec, registry, teardown, cap
     sandbox,
     origin: first.origin,
     get drift() {
-      return current.ref.fingerprint !== fingerprint(spec);
+      return differences(current.ref, spec);
     },
     async cleanup(options = {}) {
       believed = null;

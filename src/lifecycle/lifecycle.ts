@@ -1,22 +1,25 @@
 /** @module One host process's view of one profile's sandboxes: who uses them, and what becomes of them afterwards. */
+
+import type { Audit } from "../base/audit.ts";
 import type { Clock } from "../base/clock.ts";
 import type { Logger } from "../base/log.ts";
 import type { TickingService } from "../base/service.ts";
 import { setIdleStop } from "../sandbox/daemon/status.ts";
-import type { Abortable, Owner, SandboxDriver } from "../sandbox/driver.ts";
+import type { Abortable, Owner, SandboxDriver, SandboxRef } from "../sandbox/driver.ts";
 import type { OutputLimits } from "../sandbox/output/recorder.ts";
 import { createSandbox } from "../sandbox/sandbox.ts";
 import type { SandboxSpec } from "../sandbox/spec.ts";
 import { attach } from "./attach.ts";
 import { type CloseReport, closeEverything } from "./close.ts";
+import type { OnDrift } from "./drift.ts";
 import { type Entry, keyOf } from "./entry.ts";
 import { createIdleReaper, type ReapCounts } from "./idle-reaper.ts";
 import { type CleanupOptions, createLease, type Lease } from "./lease.ts";
 import { createRegistry } from "./registry.ts";
-import { createTeardown } from "./teardown.ts";
+import { createTeardown, type RemoveOptions } from "./teardown.ts";
 import { problemWithin, untilQuiet } from "./wait.ts";
 
-export type { CleanupOptions, CloseReport, Lease, ReapCounts };
+export type { CleanupOptions, CloseReport, Lease, OnDrift, ReapCounts };
 
 /** How long `close` waits for each sandbox, in milliseconds. */
 export const CLOSE_LIMIT_MS = 15_000;
@@ -29,6 +32,8 @@ export interface Lifecycle extends AsyncDisposable {
    * `forceRemove` removed in any case, also when this process does not hold it. Harmless when there is none.
    */
   releaseTask(owner: Owner, options?: CleanupOptions): Promise<void>;
+  /** Removes a sandbox that ended long ago; what would outlive it stays. */
+  prune(ref: SandboxRef): Promise<void>;
   /** A turn is over: what persists is left alone, connection and all; anything else is torn down. */
   endTurn(owner: Owner): Promise<void>;
   /** True when no teardown is pending, or none is any more before the time is up. */
@@ -45,16 +50,21 @@ export interface LifecycleOptions {
   log: Logger;
   /** How long a sandbox may be unused before this process lets go of it. */
   idleMs: number;
+  /** What to do with a sandbox that was made with other settings. */
+  onDrift: OnDrift;
+  /** Where it is written down what became of sandboxes. */
+  audit: Audit;
   limits: OutputLimits;
   defaultTimeoutMs: number;
   /** Where sessions begin: absolute inside the sandbox, or beginning with `~`. */
   startDirectory: string;
 }
 
-export function createLifecycle({ driver, clock, log, idleMs, ...forCalls }: LifecycleOptions): Lifecycle {
+export function createLifecycle({ driver, clock, log, idleMs, onDrift, audit, ...forCalls }: LifecycleOptions): Lifecycle {
   const open = async (owner: Owner, spec: SandboxSpec, { signal }: { signal: AbortSignal }): Promise<Entry> => {
     const discard = (ref: Entry["ref"]) => teardown.remove(ref, "not opened");
-    const { ref, connection, origin } = await attach(owner, spec, { driver, log, signal, discard });
+    const outdated = (ref: Entry["ref"]) => teardown.remove(ref, "outdated");
+    const { ref, connection, origin } = await attach(owner, spec, { driver, log, signal, onDrift, discard, outdated });
     // Whoever uses it last says when it may stop. A daemon that is gone is noticed by the use itself.
     if (connection.daemon) setIdleStop(connection.daemon.link, spec.idleStopSeconds).catch(() => {});
     const sandbox = createSandbox({ ref, connection, clock, ...forCalls });
@@ -62,24 +72,24 @@ export function createLifecycle({ driver, clock, log, idleMs, ...forCalls }: Lif
     return { key: keyOf(owner), ref, spec, origin, connection, sandbox, inUse: 0, lastUsedAt, deferred: null, forced: false };
   };
   const registry = createRegistry({ clock, open });
-  const teardown = createTeardown({ driver, registry, clock, log });
+  const teardown = createTeardown({ driver, registry, clock, log, audit });
   const idleReaper = createIdleReaper({ driver, registry, teardown, clock, log, idleMs });
   let closing: Promise<CloseReport> | undefined;
 
-  const removeTask = async (owner: Owner): Promise<void> => {
+  const removeTask = async (owner: Owner, options: RemoveOptions): Promise<void> => {
     const opening = registry.opening(owner);
     if (opening) await opening;
     const entry = registry.get(owner);
     if (entry) {
-      await teardown.forceOut(entry);
+      await teardown.forceOut(entry, options);
     } else {
       const refs = await driver.list(owner);
-      await Promise.all(refs.map((ref) => teardown.remove(ref, "forced")));
+      await Promise.all(refs.map((ref) => teardown.remove(ref, "forced", options)));
     }
   };
 
-  const releaseTask: Lifecycle["releaseTask"] = async (owner, { forceRemove = false } = {}) => {
-    if (forceRemove) return removeTask(owner);
+  const releaseTask: Lifecycle["releaseTask"] = async (owner, { forceRemove = false, purge = false } = {}) => {
+    if (forceRemove) return removeTask(owner, { purge });
     const entry = registry.get(owner);
     // Those who wait for an opening are users like any other, so without an entry there is at most a removal to wait for.
     await (entry ? teardown.letGo(entry, "released") : registry.removal(owner));
@@ -98,6 +108,7 @@ export function createLifecycle({ driver, clock, log, idleMs, ...forCalls }: Lif
       return createLease(entry, { owner, spec, registry, teardown, capabilities: driver.capabilities, log, release: releaseTask });
     },
     releaseTask,
+    prune: async (ref) => void (await teardown.remove(ref, "pruned")),
     async endTurn(owner) {
       const entry = registry.get(owner);
       if (entry && !entry.spec.persist) await teardown.letGo(entry, "turn ended");

@@ -1,4 +1,5 @@
 /** @module Letting go of sandboxes: by the rules of their specs, never under a running call, always accounted for. */
+import type { Audit } from "../base/audit.ts";
 import type { Clock } from "../base/clock.ts";
 import { describeError } from "../base/errors.ts";
 import type { Logger } from "../base/log.ts";
@@ -6,7 +7,7 @@ import type { Connection, SandboxDriver, SandboxRef } from "../sandbox/driver.ts
 import type { Entry, TeardownOutcome } from "./entry.ts";
 import type { Registry } from "./registry.ts";
 
-export type TeardownReason = "closed" | "forced" | "idle" | "lost" | "not opened" | "released" | "turn ended";
+export type TeardownReason = "closed" | "forced" | "idle" | "lost" | "not opened" | "outdated" | "pruned" | "released" | "turn ended";
 
 /** Teardown under way, for those who wait for it or report that they could not. */
 export interface PendingTeardown {
@@ -16,6 +17,11 @@ export interface PendingTeardown {
   readonly status: string;
 }
 
+export interface RemoveOptions {
+  /** Also the files that would otherwise outlive the sandbox. */
+  readonly purge?: boolean;
+}
+
 export interface Teardown {
   /**
    * Closes the line to a sandbox, and removes the sandbox too unless it persists. With uses under way this happens when the last of
@@ -23,11 +29,11 @@ export interface Teardown {
    */
   letGo(entry: Entry, reason: TeardownReason): Promise<TeardownOutcome>;
   /** Removes the sandbox of a held entry at once, whatever its spec says and whatever runs in it. */
-  forceOut(entry: Entry): Promise<TeardownOutcome>;
+  forceOut(entry: Entry, options?: RemoveOptions): Promise<TeardownOutcome>;
   /** The sandbox of an entry turned out to be gone. It leaves at once; what the backend may still keep of it goes if it does not persist. */
   writeOff(entry: Entry): void;
   /** Removes a sandbox that this process does not hold. */
-  remove(ref: SandboxRef, reason: TeardownReason): Promise<TeardownOutcome>;
+  remove(ref: SandboxRef, reason: TeardownReason, options?: RemoveOptions): Promise<TeardownOutcome>;
   pending(): readonly PendingTeardown[];
   /** Sandboxes that should be gone: they do not persist, but the backend failed to remove them. */
   unremoved(): readonly SandboxRef[];
@@ -40,9 +46,10 @@ export interface TeardownOptions {
   registry: Registry;
   clock: Clock;
   log: Logger;
+  audit: Audit;
 }
 
-export function createTeardown({ driver, registry, clock, log }: TeardownOptions): Teardown {
+export function createTeardown({ driver, registry, clock, log, audit }: TeardownOptions): Teardown {
   const pending = new Set<PendingTeardown>();
   const removals = new Map<string, Promise<TeardownOutcome>>();
   const unremoved = new Map<string, SandboxRef>();
@@ -55,32 +62,35 @@ export function createTeardown({ driver, registry, clock, log }: TeardownOptions
   };
 
   /** The only place that ends the life of a sandbox. */
-  const removeSandbox = async (ref: SandboxRef, reason: TeardownReason): Promise<TeardownOutcome> => {
+  const removeSandbox = async (ref: SandboxRef, reason: TeardownReason, options: RemoveOptions): Promise<TeardownOutcome> => {
     const about = { sandbox: ref.id, backend: ref.driver, profile: ref.owner.profile, task: ref.owner.task, reason };
     const startedAt = clock.monotonic();
     try {
-      await driver.destroy(ref);
+      await driver.destroy(ref, options);
     } catch (error) {
+      audit({ what: "removed", ...about, error: describeError(error) });
       // A forced removal is not tried again: whoever asked for it hears of the failure, and by then others may use the sandbox.
       if (reason !== "forced") unremoved.set(ref.id, ref);
       log.error("the sandbox could not be removed", { ...about, error: describeError(error) });
       throw error;
     }
     unremoved.delete(ref.id);
+    audit({ what: "removed", ...about });
     log.info("the sandbox was removed", { ...about, ms: Math.round(clock.monotonic() - startedAt) });
     return "removed";
   };
 
-  const removeOnce = (ref: SandboxRef, reason: TeardownReason): Promise<TeardownOutcome> => {
+  const removeOnce = (ref: SandboxRef, reason: TeardownReason, options: RemoveOptions = {}): Promise<TeardownOutcome> => {
     const under = removals.get(ref.id);
     if (under) return under;
-    const removal = removeSandbox(ref, reason).finally(() => removals.delete(ref.id));
+    const removal = removeSandbox(ref, reason, options).finally(() => removals.delete(ref.id));
     removals.set(ref.id, removal);
     registry.holdBack(ref.owner, removal);
     return removal;
   };
 
-  const remove = (ref: SandboxRef, reason: TeardownReason) => track({ ref, done: removeOnce(ref, reason), status: BEING_REMOVED });
+  const remove: Teardown["remove"] = (ref, reason, options) =>
+    track({ ref, done: removeOnce(ref, reason, options), status: BEING_REMOVED });
 
   const closeLine = async (connection: Connection, ref: SandboxRef): Promise<void> => {
     try {
@@ -97,9 +107,9 @@ export function createTeardown({ driver, registry, clock, log }: TeardownOptions
     return "released";
   };
 
-  const removeEntry = async ({ ref, connection }: Entry, reason: TeardownReason): Promise<TeardownOutcome> => {
+  const removeEntry = async ({ ref, connection }: Entry, reason: TeardownReason, options?: RemoveOptions): Promise<TeardownOutcome> => {
     try {
-      return await removeOnce(ref, reason);
+      return await removeOnce(ref, reason, options);
     } finally {
       // Not earlier: calls that a forced removal ends still speak over it.
       await closeLine(connection, ref);
@@ -107,9 +117,9 @@ export function createTeardown({ driver, registry, clock, log }: TeardownOptions
   };
 
   /** The entry leaves the registry before the slow work, so that nobody is held up by it. */
-  const start = (entry: Entry, reason: TeardownReason, removes: boolean): Promise<TeardownOutcome> => {
+  const start = (entry: Entry, reason: TeardownReason, removes: RemoveOptions | false): Promise<TeardownOutcome> => {
     registry.drop(entry);
-    if (removes) return track({ ref: entry.ref, done: removeEntry(entry, reason), status: BEING_REMOVED });
+    if (removes) return track({ ref: entry.ref, done: removeEntry(entry, reason, removes), status: BEING_REMOVED });
     return track({ ref: entry.ref, done: release(entry, reason), status: "its connection was still being closed" });
   };
 
@@ -121,7 +131,7 @@ export function createTeardown({ driver, registry, clock, log }: TeardownOptions
     };
     entry.deferred = {
       done: promise,
-      proceed: () => settle(start(entry, reason, !entry.spec.persist)),
+      proceed: () => settle(start(entry, reason, byRule(entry))),
       callOff: () => settle("called off"),
       overtake: settle,
     };
@@ -135,7 +145,7 @@ export function createTeardown({ driver, registry, clock, log }: TeardownOptions
   };
 
   /** Whatever waited for the last use is overtaken by what happens now. */
-  const startNow = (entry: Entry, reason: TeardownReason, removes: boolean): Promise<TeardownOutcome> => {
+  const startNow = (entry: Entry, reason: TeardownReason, removes: RemoveOptions | false): Promise<TeardownOutcome> => {
     const outcome = start(entry, reason, removes);
     entry.deferred?.overtake(outcome);
     return outcome;
@@ -144,17 +154,22 @@ export function createTeardown({ driver, registry, clock, log }: TeardownOptions
   return {
     async letGo(entry, reason) {
       if (entry.inUse > 0) return entry.deferred?.done ?? defer(entry, reason);
-      return start(entry, reason, !entry.spec.persist);
+      return start(entry, reason, byRule(entry));
     },
-    async forceOut(entry) {
+    async forceOut(entry, options = {}) {
       entry.forced = true;
-      return startNow(entry, "forced", true);
+      return startNow(entry, "forced", options);
     },
     writeOff(entry) {
-      if (registry.holds(entry)) void startNow(entry, "lost", !entry.spec.persist);
+      if (registry.holds(entry)) void startNow(entry, "lost", byRule(entry));
     },
     remove,
     pending: () => [...pending],
     unremoved: () => [...unremoved.values()].filter((ref) => !removals.has(ref.id) && !registry.knows(ref.owner)),
   };
+}
+
+/** What becomes of a sandbox when nobody says otherwise. */
+function byRule({ spec }: Entry): RemoveOptions | false {
+  return spec.persist ? false : {};
 }

@@ -1,4 +1,5 @@
 /** @module What a driver is given when it is made. Drivers read nothing else from the outside: no variables, no clock, no configuration. */
+import type { Audit } from "../base/audit.ts";
 import type { Clock } from "../base/clock.ts";
 import type { Logger } from "../base/log.ts";
 import type { OptionValues } from "../base/option.ts";
@@ -19,6 +20,8 @@ export interface DriverContext {
   readonly settings: DriverSettings;
   /** A variable of the caller, else of the profile's .env: for those that are to be forwarded by name. */
   variable(name: string): string | undefined;
+  /** For what a driver ends by itself, with nobody having asked for it. */
+  readonly audit: Audit;
   readonly clock: Clock;
   readonly log: Logger;
 }

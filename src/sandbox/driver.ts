@@ -1,7 +1,7 @@
 /** @module THE SEAM between Holdfast and the places where sandboxes run. The comments are the contract; `test/contract/sandbox-driver.ts` checks it. */
 import type { Writable } from "node:stream";
 import type { DaemonAccess } from "./daemon/daemon.ts";
-import type { SandboxSpec } from "./spec.ts";
+import type { SandboxSpec, Settings } from "./spec.ts";
 
 /** Whose sandbox it is. Every resource a driver makes carries all three, and a driver only ever touches resources of the same install. */
 export interface Owner {
@@ -24,7 +24,7 @@ export interface Capabilities {
 }
 
 export type Availability =
-  | { readonly status: "ready"; readonly detail: string }
+  | { readonly status: "ready"; readonly detail: string; readonly warnings?: readonly string[] }
   /** The backend makes no sense on this machine (wrong platform). */
   | { readonly status: "not-applicable"; readonly reason: string }
   /** The backend should work here but does not. */
@@ -41,12 +41,39 @@ export interface SandboxRef {
   readonly state: "running" | "stopped";
   /** Milliseconds since the epoch. */
   readonly createdAt: number;
+  /** What it was made with, where the driver knows. */
+  readonly settings?: Settings | undefined;
+  /** False: it goes with the process that made it. Not there where the driver does not know. */
+  readonly persist?: boolean | undefined;
+  /** When it ended, where it is stopped and the driver knows. Milliseconds since the epoch. */
+  readonly stoppedAt?: number | undefined;
 }
 
 /** One process that runs in a sandbox, for people who ask what keeps it busy. */
 export interface SandboxActivity {
   readonly pid: number;
   readonly command: string;
+}
+
+/** What one can know about a sandbox without entering it. */
+export interface SandboxDescription {
+  /** The backend's own words for its state. */
+  readonly status: string;
+  readonly image: string | null;
+  /** The limits in force, by name and in words. */
+  readonly limits: Readonly<Record<string, string>>;
+  /** What was taken away from its hardening on purpose. */
+  readonly weakened: readonly string[];
+}
+
+/** Something that a sandbox has left behind and that nothing uses any more. */
+export interface Leftover {
+  /** A path, or the backend's own name for it. */
+  readonly what: string;
+  readonly why: string;
+  /** The work of the sandbox's users, not only of Holdfast. */
+  readonly files: boolean;
+  remove(): Promise<void>;
 }
 
 export interface Abortable {
@@ -100,6 +127,15 @@ export interface SandboxDriver {
 
   /** What runs in the sandbox, whoever started it. Without it, the driver cannot tell. */
   activity?(ref: SandboxRef): Promise<SandboxActivity[]>;
+
+  /** Ends everything that runs in the sandbox; its files stay, and `connect` starts it again. Without it, there is nothing to stop. */
+  stop?(ref: SandboxRef, options?: Abortable): Promise<void>;
+
+  /** @throws `sandbox-not-found` */
+  describe?(ref: SandboxRef): Promise<SandboxDescription>;
+
+  /** What sandboxes of the profile that are gone have left behind. Without it, nothing is. */
+  leftovers?(of: Omit<Owner, "task">): Promise<Leftover[]>;
 }
 
 /** An open line to one sandbox: the lease. Closing it touches nothing inside; from then on `spawn` rejects with `closed`. */

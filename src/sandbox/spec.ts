@@ -44,6 +44,72 @@ export function fingerprint(spec: SandboxSpec): string {
   return digest(canonicalJson(spec), 32);
 }
 
+/** One thing that a sandbox was made with and that the spec says otherwise by now, in words. */
+export interface Difference {
+  readonly setting: string;
+  readonly made: string;
+  readonly wanted: string;
+}
+
+/** Setting by setting, in words. What may be secret is there as a digest only. */
+export type Settings = Readonly<Record<string, string>>;
+
+const ABSENT = "not there";
+/** No image and no path begins like that. */
+const SECRET = "digest of a secret: ";
+
+/**
+ * What a sandbox keeps as long as it lives. The rest of a spec (where sessions begin, what is forwarded, when it stops itself) counts anew
+ * for every use, so a change of it makes no sandbox outdated.
+ */
+export function settingsOf({ image, keepFiles, env, mounts, limits, hostUser, network, extraArgs }: SandboxSpec): Settings {
+  const amount = (value: number, unit = "") => (value === 0 ? "unlimited" : `${value}${unit}`);
+  return {
+    image: image ?? "none",
+    "files in home and workspace": keepFiles ? "kept" : "dropped",
+    ...Object.fromEntries(Object.entries(env).map(([name, value]) => [`variable ${name}`, secret(value)])),
+    ...Object.fromEntries(
+      mounts.map(({ source, target, readOnly }) => [`mount at ${target}`, `${source}${readOnly ? ", read-only" : ""}`]),
+    ),
+    cpu: amount(limits.cpu),
+    memory: amount(limits.memoryMb, " MB"),
+    disk: amount(limits.diskMb, " MB"),
+    "number of processes": amount(limits.pids),
+    user: hostUser ? "the caller's" : "the image's",
+    network: network ? "yes" : "none",
+    // They may set variables.
+    "extra arguments": extraArgs.length === 0 ? "none" : secret(canonicalJson(extraArgs)),
+  };
+}
+
+/** Nothing for a sandbox that another system made, which says nothing about its spec. */
+export function differences(
+  made: { readonly fingerprint: string; readonly settings?: Settings | undefined },
+  spec: SandboxSpec,
+): Difference[] {
+  if (made.fingerprint === "" || made.fingerprint === fingerprint(spec)) return [];
+  const wanted = settingsOf(spec);
+  const before = made.settings;
+  if (before === undefined) return [{ setting: "fingerprint", made: made.fingerprint, wanted: fingerprint(spec) }];
+  const names = new Set([...Object.keys(before), ...Object.keys(wanted)]);
+  return [...names]
+    .filter((setting) => before[setting] !== wanted[setting])
+    .map((setting) => ({ setting, made: shown(before[setting], "one value"), wanted: shown(wanted[setting], "another value") }));
+}
+
+export function describeDifference({ setting, made, wanted }: Difference): string {
+  return `${setting} (made with: ${made}; now: ${wanted})`;
+}
+
+function secret(value: string): string {
+  return `${SECRET}${digest(value, 16)}`;
+}
+
+function shown(value: string | undefined, hidden: string): string {
+  if (value === undefined) return ABSENT;
+  return value.startsWith(SECRET) ? hidden : value;
+}
+
 /** JSON with sorted keys, so that the order in which fields were written does not matter. */
 function canonicalJson(value: unknown): string {
   if (Array.isArray(value)) return `[${value.map(canonicalJson).join(",")}]`;

@@ -11,6 +11,7 @@ export function driverContext(given: Partial<DriverContext> & Pick<DriverContext
     daemonProgram: null,
     settings: defaultSettings(),
     variable: () => undefined,
+    audit: () => {},
     clock: systemClock,
     log: silentLogger,
     ...given,

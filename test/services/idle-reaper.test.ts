@@ -24,7 +24,7 @@ testService({
     };
     const driver = { ...memory, destroy: enterRound };
     const registry = createRegistry({ clock, open: () => Promise.reject(new Error("nothing is opened here")) });
-    const teardown = createTeardown({ driver, registry, clock, log });
+    const teardown = createTeardown({ driver, registry, clock, log, audit: () => {} });
     const service = createIdleReaper({
       driver,
       registry,

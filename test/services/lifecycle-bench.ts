@@ -5,9 +5,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { PassThrough } from "node:stream";
 import { onTestFinished } from "vitest";
+import type { AuditEntry } from "../../src/base/audit.ts";
 import { type Clock, systemClock } from "../../src/base/clock.ts";
 import { createLogger, type LogRecord } from "../../src/base/log.ts";
-import { createLifecycle, type Lease, type Lifecycle } from "../../src/lifecycle/lifecycle.ts";
+import { createLifecycle, type Lease, type Lifecycle, type OnDrift } from "../../src/lifecycle/lifecycle.ts";
 import type { CallResult } from "../../src/sandbox/call.ts";
 import type { Owner, SandboxDriver, SandboxRef } from "../../src/sandbox/driver.ts";
 import type { DriverFactory } from "../../src/sandbox/driver-context.ts";
@@ -20,6 +21,7 @@ export interface BenchOptions {
   /** What the lifecycle takes for time. Drivers always get the system's, since they wait for real processes. */
   clock?: Clock;
   idleMs?: number;
+  onDrift?: OnDrift;
   decorate?: (driver: SandboxDriver) => SandboxDriver;
 }
 
@@ -31,6 +33,7 @@ export interface Bench extends AsyncDisposable {
   /** How often connections were opened and closed. */
   readonly lines: { opened: number; closed: number };
   readonly logged: LogRecord[];
+  readonly audited: AuditEntry[];
   /** A second driver object on the same sandboxes: another process, as far as the first can tell. */
   anotherDriver(): SandboxDriver;
   anotherLifecycle(): Lifecycle;
@@ -42,12 +45,14 @@ export function openBench({
   createDriver = createMemoryDriver,
   clock = systemClock,
   idleMs = 300_000,
+  onDrift = "warn",
   decorate,
 }: BenchOptions = {}): Bench {
   const root = mkdtempSync(join(tmpdir(), "holdfast-lifecycle-"));
   const startDirectory = join(root, "work");
   mkdirSync(startDirectory);
   const logged: LogRecord[] = [];
+  const audited: AuditEntry[] = [];
   const log = createLogger({ clock, level: "debug", sink: (record) => logged.push(record) });
   const hostEnv = { PATH: process.env.PATH ?? "", HOME: root };
   const bare = () => createDriver(driverContext({ sandboxDir: join(root, "sandboxes"), hostEnv, log }));
@@ -58,13 +63,24 @@ export function openBench({
   const driver = decorate ? decorate(watched) : watched;
   const limits = { keepChars: 50_000, spillBytes: 0, spillDirectory: root };
   const lifecycleOver = (over: SandboxDriver) =>
-    createLifecycle({ driver: over, clock, log, idleMs, limits, defaultTimeoutMs: 60_000, startDirectory });
+    createLifecycle({
+      driver: over,
+      clock,
+      log,
+      idleMs,
+      onDrift,
+      audit: (entry) => audited.push(entry),
+      limits,
+      defaultTimeoutMs: 60_000,
+      startDirectory,
+    });
   return {
     lifecycle: lifecycleOver(driver),
     driver,
     asked,
     lines,
     logged,
+    audited,
     anotherDriver: bare,
     anotherLifecycle: () => lifecycleOver(driver),
     existing: (task) => first.list(task === undefined ? { install: INSTALL } : ownerOf(task)),

@@ -7,7 +7,7 @@ import type { Cases } from "./kit.ts";
 
 export const ownershipCases: Cases = {
   "check says that the backend is ready, with a detail": async ({ driver }) => {
-    expect(await driver.check()).toEqual({ status: "ready", detail: expect.stringMatching(/\S/) });
+    expect(await driver.check()).toMatchObject({ status: "ready", detail: expect.stringMatching(/\S/) });
   },
 
   "check makes nothing, not even when it is cancelled": async ({ driver, owner }) => {
@@ -47,7 +47,7 @@ export const ownershipCases: Cases = {
   "a ref tells whose sandbox it is and what it was made from": async ({ driver, owner, create }) => {
     const before = Date.now();
     const ref = await create(owner({ task: "t_1" }), { image: "an-image" });
-    expect(ref).toEqual({
+    expect(ref).toMatchObject({
       driver: driver.name,
       id: expect.stringMatching(/\S/),
       owner: owner({ task: "t_1" }),
@@ -77,7 +77,8 @@ export const ownershipCases: Cases = {
     const drivers = [driver, another()];
     const refs = await Promise.all(Array.from({ length: 8 }, (_, index) => drivers[index % 2]?.create(owner(), sandboxSpec())));
     expect(new Set(refs.map((ref) => ref?.id)).size).toBe(1);
-    expect(await driver.list({ install: owner().install })).toEqual([refs[0]]);
+    // Whoever comes second may know less about it, but not another one.
+    expect((await driver.list({ install: owner().install })).map(({ id }) => id)).toEqual([refs[0]?.id]);
   },
 
   "an existing sandbox is returned as it is, also for another spec": async ({ create, owner }) => {

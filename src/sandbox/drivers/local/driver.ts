@@ -11,9 +11,9 @@ import { connectThroughDaemon } from "../../daemon/connection.ts";
 import type { Owner, SandboxDriver, SandboxRef } from "../../driver.ts";
 import type { DriverContext } from "../../driver-context.ts";
 import { SANDBOX_VARIABLE } from "../../session/script.ts";
-import { fingerprint } from "../../spec.ts";
+import { fingerprint, settingsOf } from "../../spec.ts";
 import { makeSecret } from "../shared/daemon-socket.ts";
-import { checkHost } from "../shared/host-check.ts";
+import { assertReady, checkHost } from "../shared/host-check.ts";
 import { connectToHost, findProgram, whilePresent } from "../shared/host-connection.ts";
 import { DAEMON_VARIABLE, openHostDaemon, stopHostDaemon } from "../shared/host-daemon.ts";
 import { createHostFiles } from "../shared/host-files.ts";
@@ -61,6 +61,7 @@ export function createDriver({ sandboxDir, hostEnv, daemonProgram, clock, log }:
     check: () => checkHost(hostEnv),
 
     async create(owner, spec, { signal } = {}) {
+      assertReady(NAME, await checkHost(hostEnv));
       const directory = directoryOf(owner);
       const record: SandboxRecord = {
         version: 1,
@@ -68,6 +69,7 @@ export function createDriver({ sandboxDir, hostEnv, daemonProgram, clock, log }:
         ...owner,
         fingerprint: fingerprint(spec),
         createdAt: clock.now(),
+        settings: settingsOf(spec),
       };
       // Built aside and renamed into place: of two creators one rename fails, and nobody ever sees half a sandbox.
       const staging = join(root, `${NEW_PREFIX}${record.id}`);
@@ -181,8 +183,8 @@ function subfolders(path: string): string[] {
   return listDirectory(path).map((name) => join(path, name));
 }
 
-function toRef({ id, install, profile, task, fingerprint, createdAt }: SandboxRecord): SandboxRef {
-  return { driver: NAME, id, owner: { install, profile, task }, fingerprint, state: "running", createdAt };
+function toRef({ id, install, profile, task, fingerprint, createdAt, settings }: SandboxRecord): SandboxRef {
+  return { driver: NAME, id, owner: { install, profile, task }, fingerprint, state: "running", createdAt, settings };
 }
 
 async function moveAside(directory: string, trash: string): Promise<void> {

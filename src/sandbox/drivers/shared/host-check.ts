@@ -1,7 +1,7 @@
 /** @module Whether commands can run on this host at all: what every driver without isolation needs. */
 import { execFile } from "node:child_process";
 import { promisify } from "node:util";
-import { describeError } from "../../../base/errors.ts";
+import { describeError, HoldfastError } from "../../../base/errors.ts";
 import type { Availability } from "../../driver.ts";
 
 const run = promisify(execFile);
@@ -31,4 +31,17 @@ export async function checkHost(
       fix: "install bash and make sure it is on the PATH",
     };
   }
+}
+
+/** So that what fails later fails for its real cause. @throws `backend-not-applicable`, `backend-broken` */
+export function assertReady(backend: string, availability: Availability): void {
+  if (availability.status === "not-applicable")
+    throw new HoldfastError("backend-not-applicable", `the ${backend} backend cannot run here: ${availability.reason}`, {
+      facts: { backend },
+    });
+  if (availability.status === "broken")
+    throw new HoldfastError("backend-broken", `the ${backend} backend does not work: ${availability.reason}`, {
+      hint: availability.fix,
+      facts: { backend },
+    });
 }

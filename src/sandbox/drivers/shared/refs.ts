@@ -12,8 +12,12 @@ export function ownerMatches(owner: Owner, filter: Partial<Owner>): boolean {
 }
 
 /** Profiles and installs may be configured to share one root, so the task alone does not name a sandbox. */
-export function sandboxDirectory(root: string, { install, profile, task }: Owner): string {
-  return join(root, ...[install, profile, task].map(taskSegment));
+export function sandboxDirectory(root: string, { task, ...of }: Owner): string {
+  return join(profileDirectory(root, of), taskSegment(task));
+}
+
+export function profileDirectory(root: string, { install, profile }: Omit<Owner, "task">): string {
+  return join(root, taskSegment(install), taskSegment(profile));
 }
 
 /** The variables that say which sandbox, and which command in it, a process belongs to. */

@@ -16,6 +16,7 @@ const Record = z.strictObject({
   task: z.string(),
   fingerprint: z.string(),
   createdAt: z.number(),
+  settings: z.optional(z.record(z.string(), z.string())),
 });
 export type SandboxRecord = z.infer<typeof Record>;
 
