@@ -41,10 +41,11 @@ export interface SandboxOptions {
 
 export function createSandbox({ ref, connection, clock, limits, defaultTimeoutMs, startDirectory }: SandboxOptions): Sandbox {
   const files = filesOf(connection);
-  const sessions = createSessions({ connection, files, clock, startDirectory });
+  const image = ref.settings?.image;
+  const sessions = createSessions({ connection, files, clock, startDirectory, image });
   // Told once, with the first result.
   let restarted = connection.restarted ?? false;
-  const machinery = { connection, files, sessions, clock, limits, defaultTimeoutMs };
+  const machinery = { connection, files, sessions, image, clock, limits, defaultTimeoutMs };
   return {
     ref,
     async run(command, options) {

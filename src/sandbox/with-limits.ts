@@ -15,7 +15,7 @@ export interface DriverLimits {
 }
 
 export const DRIVER_LIMITS: DriverLimits = {
-  timeMs: { attach: 10_000, check: 5_000, list: 10_000, create: 60_000, connect: 30_000, destroy: 60_000, activity: 10_000 },
+  timeMs: { attach: 10_000, check: 8_000, list: 10_000, create: 60_000, connect: 30_000, destroy: 60_000, activity: 10_000 },
   changesAtOnce: 8,
 };
 

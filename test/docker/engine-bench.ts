@@ -2,15 +2,16 @@
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import { beforeAll, expect, onTestFinished } from "vitest";
+import type { AuditEntry } from "../../src/base/audit.ts";
 import { type Clock, systemClock } from "../../src/base/clock.ts";
 import { randomId } from "../../src/base/ids.ts";
 import { createLogger, type LogRecord } from "../../src/base/log.ts";
-import { createLifecycle, type Lifecycle } from "../../src/lifecycle/lifecycle.ts";
+import { createLifecycle, type Lifecycle, type OnDrift } from "../../src/lifecycle/lifecycle.ts";
 import type { Owner, SandboxDriver } from "../../src/sandbox/driver.ts";
 import type { DriverSettings } from "../../src/sandbox/driver-context.ts";
 import type { SandboxSpec } from "../../src/sandbox/spec.ts";
 import { ENGINE_LIMIT_MS, type EngineContainer, type TestEngine, testEngine } from "../helpers/engine.ts";
-import { engineDriver } from "../helpers/engine-harness.ts";
+import { type EngineDriverOptions, engineDriver } from "../helpers/engine-harness.ts";
 import { testPodman } from "../helpers/podman.ts";
 import { describeIf } from "../helpers/requirements.ts";
 import { sandboxSpec } from "../helpers/sandbox-spec.ts";
@@ -36,7 +37,7 @@ export function describeEngines(title: string, body: (engine: () => TestEngine) 
   }
 }
 
-export interface BenchDriverOptions {
+export interface BenchDriverOptions extends Pick<EngineDriverOptions, "daemonProgram"> {
   readonly settings?: Partial<DriverSettings>;
   readonly variables?: Readonly<Record<string, string>>;
   /** What the driver takes for the time of day. It waits by the system's clock all the same. */
@@ -50,7 +51,8 @@ export interface EngineBench {
   readonly logged: LogRecord[];
   /** Each one is another process, as far as the others can tell. */
   driver(options?: BenchDriverOptions): Promise<SandboxDriver>;
-  lifecycle(driver: SandboxDriver, options?: { clock?: Clock; idleMs?: number }): Lifecycle;
+  lifecycle(driver: SandboxDriver, options?: { clock?: Clock; idleMs?: number; onDrift?: OnDrift }): Lifecycle;
+  readonly audited: AuditEntry[];
   /** A lifecycle that shares nothing with the others but the engine and the directory. */
   process(): Promise<Lifecycle>;
   /** The directory of a sandbox on the host. */
@@ -87,6 +89,8 @@ export async function engineBench(engine: TestEngine): Promise<EngineBench> {
   const install = `bench-${randomId(8)}`;
   const logged: LogRecord[] = [];
   const log = createLogger({ clock: systemClock, level: "debug", sink: (record) => logged.push(record) });
+  const audited: AuditEntry[] = [];
+  const audit = (entry: AuditEntry) => void audited.push(entry);
   const lifecycles: Lifecycle[] = [];
   const containers = () => engine.containers(`holdfast-install=${install}`);
   onTestFinished(async () => {
@@ -101,10 +105,20 @@ export async function engineBench(engine: TestEngine): Promise<EngineBench> {
     return stdout.trim();
   };
   const driver: EngineBench["driver"] = ({ now, ...options } = {}) =>
-    engineDriver(engine, place.path, { log, clock: now ? { ...systemClock, now } : systemClock, ...options });
-  const lifecycle: EngineBench["lifecycle"] = (over, { clock = systemClock, idleMs = 300_000 } = {}) => {
+    engineDriver(engine, place.path, { log, audit, clock: now ? { ...systemClock, now } : systemClock, ...options });
+  const lifecycle: EngineBench["lifecycle"] = (over, { clock = systemClock, idleMs = 300_000, onDrift = "warn" } = {}) => {
     const limits = { keepChars: 50_000, spillBytes: 0, spillDirectory: place.path };
-    const made = createLifecycle({ driver: over, clock, log, idleMs, limits, defaultTimeoutMs: 60_000, startDirectory: "/workspace" });
+    const made = createLifecycle({
+      driver: over,
+      clock,
+      log,
+      idleMs,
+      onDrift,
+      audit,
+      limits,
+      defaultTimeoutMs: 60_000,
+      startDirectory: "/workspace",
+    });
     lifecycles.push(made);
     return made;
   };
@@ -112,6 +126,7 @@ export async function engineBench(engine: TestEngine): Promise<EngineBench> {
     engine,
     directory: place.path,
     logged,
+    audited,
     driver,
     lifecycle,
     process: async () => lifecycle(await driver()),

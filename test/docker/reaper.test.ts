@@ -1,5 +1,4 @@
-import { readdir } from "node:fs/promises";
-import { join } from "node:path";
+import { existsSync } from "node:fs";
 import { expect, test } from "vitest";
 import { systemClock } from "../../src/base/clock.ts";
 import { containerSpec, describeEngines, type EngineBench, engineBench, LONG } from "./engine-bench.ts";
@@ -38,7 +37,7 @@ describeEngines("orphaned containers", (engine) => {
       const reaping = await bench.driver({ settings, now: LONG_AGO });
       await reaping.create(bench.owner("new"), containerSpec());
       expect(await tasks(bench)).toEqual(["created", "new", "other", "running"]);
-      expect(await readdir(join(bench.placeOf("old"), "run"))).toEqual([]);
+      expect(existsSync(bench.placeOf("old"))).toBe(false);
 
       const again = await maker.create(bench.owner("old"), containerSpec());
       await bench.ask("stop", "-t", "0", again.id);

@@ -11,7 +11,7 @@ function testFinding(engine: () => TestEngine): void {
     const startedAt = async () => bench.ask("inspect", "--format", "{{.State.StartedAt}}", first.sandbox.ref.id);
     const before = await startedAt();
     const second = await (await bench.process()).acquire(bench.owner(), containerSpec());
-    expect(second).toMatchObject({ origin: "found", drift: false, sandbox: { ref: { id: first.sandbox.ref.id } } });
+    expect(second).toMatchObject({ origin: "found", drift: [], sandbox: { ref: { id: first.sandbox.ref.id } } });
     expect((await second.sandbox.run("true")).restarted).toBe(false);
     expect(await startedAt()).toBe(before);
     expect(await bench.containers()).toHaveLength(1);

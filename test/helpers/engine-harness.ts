@@ -10,7 +10,7 @@ import { defaultSettings, driverContext } from "./driver-context.ts";
 import type { TestEngine } from "./engine.ts";
 import { BASE_IMAGE } from "./engine-image.ts";
 
-export interface EngineDriverOptions extends Partial<Pick<DriverContext, "clock" | "log">> {
+export interface EngineDriverOptions extends Partial<Pick<DriverContext, "audit" | "clock" | "daemonProgram" | "log">> {
   readonly settings?: Partial<DriverSettings>;
   readonly variables?: Readonly<Record<string, string>>;
 }
@@ -36,13 +36,13 @@ export async function engineDriver(
   );
 }
 
-export function engineHarness(engine: () => TestEngine): CreateHarness {
+export function engineHarness(engine: () => TestEngine, options: EngineDriverOptions = {}): CreateHarness {
   return async (directory) => {
     // Names that cases give to images. One after the other: of an image in a store that is only read, Podman keeps one further name.
     await engine().run(["tag", BASE_IMAGE, "an-image"]);
     await engine().run(["tag", "an-image", "old"]);
-    const driver = await engineDriver(engine(), directory);
-    const second = await engineDriver(engine(), directory);
+    const driver = await engineDriver(engine(), directory, options);
+    const second = await engineDriver(engine(), directory, options);
     return { driver, another: () => second, cleanup: async () => {} };
   };
 }

@@ -21,6 +21,7 @@ function request({ spec, ...changes }: Partial<Omit<RunRequest, "spec">> & { spe
     mounts: [],
     diskSupported: false,
     cidFile: "/h/cid",
+    envFile: "/h/env",
     command: ["/holdfastd", "serve"],
     quirks: QUIRKS.docker,
     ...changes,
@@ -105,7 +106,7 @@ test("S4 S5 S7 the whole command line, in its order", () => {
         "A": "secret",
         "DEBUG": "1",
       },
-      "heldBack": [],
+      "envFile": null,
     }
   `);
 });
@@ -185,11 +186,13 @@ describe("S10", () => {
     expect(line.args.join(" ")).not.toMatch(/hunter2|FORWARDED/);
   });
 
-  test("variables that the client itself would obey are held back", () => {
+  test("variables that the client itself would obey go through a file", () => {
     const theirs = ["DOCKER_HOST", "HOME", "LD_PRELOAD", "PATH", "XDG_RUNTIME_DIR", "_CONTAINERS_USERNS_CONFIGURED", "https_proxy"];
     const ours = ["CONTAINERIZED", "DOCKERFILE", "GOPATH", "HOMEPAGE", "PROXY"];
     const line = runArgv(request({ spec: { env: Object.fromEntries([...theirs, ...ours].map((name) => [name, "x"])) } }));
-    expect(line.heldBack).toEqual(theirs);
+    expect(line.envFile).toBe(theirs.map((name) => `${name}=x\n`).join(""));
+    expect(values("--env-file", line.args)).toEqual(["/h/env"]);
+    expect(() => runArgv(request({ spec: { env: { PATH: "a\nb" } } }))).toThrow("line break");
     expect(Object.keys(line.env)).toEqual(ours);
     expect(values("-e", line.args)).toEqual(ours);
   });

@@ -1,5 +1,6 @@
 /** @module The whole command line that makes a container. Pure: nothing is looked up here. */
 import { posix } from "node:path";
+import { HoldfastError } from "../../../base/errors.ts";
 import type { Mount, SandboxSpec } from "../../spec.ts";
 import { mountArgs, WORKSPACE } from "./mounts.ts";
 import type { Quirks } from "./quirks.ts";
@@ -27,6 +28,8 @@ export interface RunRequest {
   readonly diskSupported: boolean;
   /** Where the engine writes the id of what it made, even when its client does not live to hear of it. Must not exist. */
   readonly cidFile: string;
+  /** Where `RunLine.envFile` will be. */
+  readonly envFile: string;
   readonly command: readonly string[];
   readonly quirks: Quirks;
 }
@@ -35,8 +38,8 @@ export interface RunLine {
   readonly args: string[];
   /** For the client, which passes them on by name: values show in no list of arguments. */
   readonly env: Record<string, string>;
-  /** Names in the spec's variables that mean something to the client itself and must reach commands in another way. */
-  readonly heldBack: string[];
+  /** The content of a file that the client reads: variables that would mean something to itself. Null: none. */
+  readonly envFile: string | null;
 }
 
 /** Variables that would send the client to another engine, or make it work differently. */
@@ -60,6 +63,7 @@ export function runArgv(request: RunRequest): RunLine {
   const { name, labels, spec, image, cidFile, command, quirks } = request;
   const names = Object.keys(spec.env).sort();
   const passed = names.filter((variable) => !READ_BY_CLIENTS.test(variable));
+  const heldBack = names.filter((variable) => READ_BY_CLIENTS.test(variable));
   return {
     args: [
       ...["run", "-d", ...(request.init ? ["--init"] : [])],
@@ -72,12 +76,27 @@ export function runArgv(request: RunRequest): RunLine {
       ...scratchArgs(request),
       ...limitArgs(request),
       ...passed.flatMap((variable) => ["-e", variable]),
+      ...(heldBack.length > 0 ? ["--env-file", request.envFile] : []),
       ...spec.extraArgs,
       ...[image, ...command],
     ],
     env: Object.fromEntries(passed.map((variable) => [variable, spec.env[variable] ?? ""])),
-    heldBack: names.filter((variable) => READ_BY_CLIENTS.test(variable)),
+    envFile: heldBack.length > 0 ? heldBack.map((variable) => fileLine(variable, spec.env[variable] ?? "")).join("") : null,
   };
+}
+
+/** @throws `config-bad-value`, because such a file has no way to write a line break */
+function fileLine(variable: string, value: string): string {
+  if (/[\n\r]/.test(value))
+    throw new HoldfastError(
+      "config-bad-value",
+      `the value of ${variable} in docker_env has a line break, which engines cannot take for it`,
+      {
+        hint: "set it in the image, or in the session with `export`",
+        facts: { key: "terminal.docker_env", variable },
+      },
+    );
+  return `${variable}=${value}\n`;
 }
 
 function directoryArgs({ cwd, home }: RunRequest): string[] {

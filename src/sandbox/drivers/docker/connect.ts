@@ -1,5 +1,7 @@
 /** @module Coming to a container: over the socket that it shares with the host, else over the input and output of a relay in it. */
 import { spawn } from "node:child_process";
+import { existsSync } from "node:fs";
+import { join } from "node:path";
 import { Duplex } from "node:stream";
 import { throwIfAborted } from "../../../base/abort.ts";
 import { type Clock, delay } from "../../../base/clock.ts";
@@ -12,12 +14,14 @@ import type { Connection, SandboxRef } from "../../driver.ts";
 import { connectSocket, proveLink } from "../shared/daemon-socket.ts";
 import { processMarks } from "../shared/refs.ts";
 import type { Containers } from "./containers.ts";
+import { reasonOf } from "./engine-error.ts";
 
 /** Inside every container. */
 export const DAEMON_PATH = "/holdfast/holdfastd";
 export const RUN_PATH = "/holdfast/run";
 export const SOCKET_PATH = `${RUN_PATH}/socket`;
-const STATE_PATH = `${RUN_PATH}/state`;
+const STATE = "state";
+export const STATE_PATH = `${RUN_PATH}/${STATE}`;
 
 const SOCKET_LIMIT_MS = 5_000;
 const POLL_MS = 10;
@@ -55,14 +59,21 @@ export async function waitForSocket(
   return null;
 }
 
-async function assertRunning(id: string, containers: Containers): Promise<void> {
+/** @throws `sandbox-create-failed` when it has ended again */
+export async function assertRunning(id: string, containers: Containers): Promise<void> {
   const container = await containers.find(id);
   if (container?.state !== "stopped") return;
   const said = await containers.logs(id);
-  throw new HoldfastError("sandbox-create-failed", `the container ended at once, with status ${container.exitCode}${said && `: ${said}`}`, {
+  const how = `with status ${container.exitCode}${said && `: ${reasonOf(said)}`}`;
+  throw new HoldfastError("sandbox-create-failed", `the container ended at once, ${how}`, {
     hint: "an image needs an entrypoint that runs the command it is given; docker_extra_args may set another one with --entrypoint",
-    facts: { container: id, exitCode: container.exitCode },
+    facts: { container: id, exitCode: container.exitCode, said },
   });
+}
+
+/** Whether anybody has ever come to the container whose daemon shares that directory. */
+export function wasOpened(runDir: string): boolean {
+  return existsSync(join(runDir, STATE));
 }
 
 /** The same protocol through the engine's own line to the container: for engines on other machines. */
@@ -85,10 +96,8 @@ export async function connectContainer(
   const connection = connectThroughDaemon({
     daemon: {
       link,
-      environment: (env) =>
-        env === undefined
-          ? { env: { ...callVariables, ...processMarks(ref.id) }, inherit: true }
-          : { env: { ...env, ...processMarks(ref.id) } },
+      // Without the variables of calls: a login shell that knew them would save them with its session.
+      environment: (env) => ({ env: { ...env, ...processMarks(ref.id) }, ...(env === undefined && { inherit: true }) }),
     },
     stateDir: STATE_PATH,
     files: createPrivateFiles(link),

@@ -1,5 +1,5 @@
 /** @module What is asked of a container engine about containers and images, and what its answers mean. */
-import { HoldfastError } from "../../../base/errors.ts";
+import { type ErrorCode, HoldfastError } from "../../../base/errors.ts";
 import type { Abortable } from "../../driver.ts";
 import type { Engine } from "./engine.ts";
 import { classify, reasonOf } from "./engine-error.ts";
@@ -17,6 +17,8 @@ export interface ImageFacts {
   readonly user: string | null;
   /** The HOME among its variables, if it has one. */
   readonly home: string | null;
+  /** What its programs run on, as `linux/amd64`. */
+  readonly platform: string;
 }
 
 export interface Containers {
@@ -25,6 +27,8 @@ export interface Containers {
   /** By id or name; null when there is none. */
   find(id: string, options?: Abortable): Promise<InspectedContainer | null>;
   start(id: string, options?: Abortable): Promise<void>;
+  /** What does not comply in time is killed. */
+  stop(id: string, options?: Abortable): Promise<void>;
   rename(id: string, name: string): Promise<void>;
   unpause(id: string, options?: Abortable): Promise<void>;
   /** Stops it, and removes it with its anonymous volumes. Absent is success. */
@@ -60,6 +64,7 @@ export function createContainers(engine: () => Promise<Engine>): Containers {
     },
     find: async (id, options) => (await inspect([id], options))[0] ?? null,
     start: (id, options) => change(["start", id], START_LIMIT_MS, options),
+    stop: (id, options) => change(["stop", "-t", String(STOP_GRACE_SECONDS), id], STOP_LIMIT_MS, options),
     rename: (id, name) => change(["rename", id, name], PROBE_LIMIT_MS),
     unpause: (id, options) => change(["unpause", id], START_LIMIT_MS, options),
     async remove(id, options) {
@@ -91,18 +96,30 @@ export function createContainers(engine: () => Promise<Engine>): Containers {
   };
 }
 
-/** What an engine says when it refuses. */
-export function failure(command: string, stderr: string): HoldfastError {
+/** What an engine says when it refuses. An engine that does not answer is another matter, whatever was asked of it. */
+export function failure(command: string, stderr: string, { code: refused = "backend-broken" }: { code?: ErrorCode } = {}): HoldfastError {
   const kind = classify(stderr);
-  const code = kind === "daemon-down" || kind === "not-permitted" ? "engine-not-responding" : "backend-broken";
+  const code = kind === "daemon-down" || kind === "not-permitted" ? "engine-not-responding" : refused;
   return new HoldfastError(code, `the container engine refused ${command}: ${reasonOf(stderr)}`, { facts: { command, kind } });
 }
 
+interface InspectedImage {
+  readonly Id?: string;
+  readonly Os?: string;
+  readonly Architecture?: string;
+  readonly Config?: { readonly User?: string; readonly Env?: string[] | null } | null;
+}
+
 function imageFacts(text: string): ImageFacts {
-  const [image] = JSON.parse(text) as { Id?: string; Config?: { User?: string; Env?: string[] | null } | null }[];
+  const [image] = JSON.parse(text) as InspectedImage[];
   const user = image?.Config?.User ?? "";
   const home = image?.Config?.Env?.find((variable) => variable.startsWith("HOME="))?.slice("HOME=".length);
-  return { id: image?.Id ?? "", user: isRoot(user) ? null : user, home: home ?? null };
+  return {
+    id: image?.Id ?? "",
+    user: isRoot(user) ? null : user,
+    home: home ?? null,
+    platform: `${image?.Os ?? ""}/${image?.Architecture ?? ""}`,
+  };
 }
 
 function isRoot(user: string): boolean {

@@ -1,57 +1,46 @@
 /** @module Sandboxes in containers, by docker or podman: one long-lived container each, found again by its name and labels. */
-import { existsSync, readFileSync } from "node:fs";
-import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import { throwIfAborted } from "../../../base/abort.ts";
 import { describeError, HoldfastError, wrapError } from "../../../base/errors.ts";
 import { randomId } from "../../../base/ids.ts";
-import { holdfastVersion } from "../../../base/version.ts";
 import type { Abortable, Availability, Connection, Owner, SandboxDriver, SandboxRef } from "../../driver.ts";
 import type { DriverContext } from "../../driver-context.ts";
-import { fingerprint, type SandboxSpec } from "../../spec.ts";
+import type { SandboxSpec } from "../../spec.ts";
 import { proveLink } from "../shared/daemon-socket.ts";
 import { isExecutable } from "../shared/host-connection.ts";
-import { ownerMatches, sandboxGone } from "../shared/refs.ts";
-import { readRecord, writeRecord } from "../shared/sandbox-record.ts";
-import { runArgv } from "./argv.ts";
-import { connectContainer, linkThroughSocket, relayStream, waitForSocket } from "./connect.ts";
-import { createContainers, failure, type ImageFacts } from "./containers.ts";
-import { createEngine, type Engine } from "./engine.ts";
-import { classify } from "./engine-error.ts";
+import { ownerMatches, profileDirectory, sandboxGone } from "../shared/refs.ts";
+import { readRecord } from "../shared/sandbox-record.ts";
+import { type CheckedEngine, checkEngine } from "./checked-engine.ts";
+import { connectContainer, linkThroughSocket, relayStream, waitForSocket, wasOpened } from "./connect.ts";
+import { createContainers, type ImageFacts } from "./containers.ts";
+import { describeContainer } from "./describe.ts";
+import { createEngine } from "./engine.ts";
+import { connectThroughExec } from "./exec/connection.ts";
 import { findEngine } from "./find-engine.ts";
+import { createHalfMadeRemover } from "./half-made.ts";
 import type { InspectedContainer } from "./inspect.ts";
 import { createLabels } from "./labels.ts";
-import { makePlace, placeOf, removePlace, removeRun, runOf } from "./place.ts";
-import { planRun } from "./plan-run.ts";
-import { type EngineFacts, type PreflightOptions, preflight } from "./preflight.ts";
+import { findLeftovers } from "./leftovers.ts";
+import { createMaker } from "./make-container.ts";
+import { refuseOwnArgs } from "./own-args.ts";
+import { placeOf, removePlace, removeRun, removeUnused, runOf } from "./place.ts";
 import { createOrphanReaper } from "./reap-orphans.ts";
 import { readTop } from "./top.ts";
+import { weakeningArgs } from "./weakening-args.ts";
 
 const NAME = "docker";
-const RUN_LIMIT_MS = 50_000;
 const TOP_LIMIT_MS = 10_000;
 const CREATE_ATTEMPTS = 5;
 
 export function createDriver(context: DriverContext): SandboxDriver {
-  const { sandboxDir, hostEnv, daemonProgram, settings, clock, log } = context;
+  const { sandboxDir, hostEnv, settings, audit, clock, log } = context;
   const root = join(sandboxDir, NAME);
   const labels = createLabels(settings.label_prefix);
-  let found: Engine | undefined;
-  const engine = async (): Promise<Engine> => {
-    found ??= createEngine(
-      findEngine({ override: context.variable("HOLDFAST_DOCKER_BINARY") ?? null, path: hostEnv.PATH ?? "", exists: isExecutable }),
-      {
-        env: hostEnv,
-        clock,
-      },
-    );
+  let found: CheckedEngine | undefined;
+  const engine = async (): Promise<CheckedEngine> => {
+    const override = context.variable("HOLDFAST_DOCKER_BINARY") ?? null;
+    found ??= checkEngine(createEngine(findEngine({ override, path: hostEnv.PATH ?? "", exists: isExecutable }), { env: hostEnv, clock }));
     return found;
-  };
-  let known: EngineFacts | undefined;
-  /** What it is does not change while we run; asking costs as much as any other command. */
-  const facts = async (options: PreflightOptions): Promise<EngineFacts> => {
-    known ??= await preflight(await engine(), options);
-    return known;
   };
   const containers = createContainers(engine);
   const reapOrphans = createOrphanReaper({
@@ -60,74 +49,70 @@ export function createDriver(context: DriverContext): SandboxDriver {
     settings,
     clock,
     log,
+    audit,
     async onRemoved(owner, of) {
       const { createdAt } = labels.factsOf(of);
-      if (createdAt !== null) await removeRun(placeOf(root, owner), { createdAt });
+      const place = placeOf(root, owner);
+      if (createdAt !== null) await removeRun(place, { createdAt });
+      if (readRecord(place.directory)?.createdAt === createdAt) await removePlace(place, { files: false });
+      await removeUnused(place);
     },
   });
 
   const imageOf = ({ image }: SandboxSpec) => image ?? settings.docker_image;
   const toRef = (container: InspectedContainer, owner: Owner): SandboxRef => {
-    const { fingerprint: print, createdAt } = labels.factsOf(container.labels);
-    const state = container.state === "running" ? "running" : "stopped";
-    return { driver: NAME, id: container.id, owner, fingerprint: print ?? "", state, createdAt: createdAt ?? container.startedAt ?? 0 };
+    const { fingerprint: print, createdAt, persist } = labels.factsOf(container.labels);
+    const running = container.state === "running";
+    return {
+      driver: NAME,
+      id: container.id,
+      owner,
+      fingerprint: print ?? "",
+      state: running ? "running" : "stopped",
+      createdAt: createdAt ?? container.startedAt ?? 0,
+      settings: settingsOf(container.id, owner),
+      persist: persist ?? undefined,
+      stoppedAt: running ? undefined : (container.finishedAt ?? undefined),
+    };
   };
+  /** A damaged record says nothing, and must not hide a container that is there. */
+  const settingsOf = (id: string, owner: Owner): SandboxRef["settings"] => {
+    try {
+      const record = readRecord(placeOf(root, owner).directory);
+      return record?.id === id ? record.settings : undefined;
+    } catch (error) {
+      log.warn(describeError(error), { sandbox: id });
+      return undefined;
+    }
+  };
+  const list: SandboxDriver["list"] = async (filter, options) => {
+    const all = await containers.list(labels.filterArgs(filter), options);
+    return all.flatMap((container) => {
+      const owner = labels.ownerOf(container.labels, filter);
+      return owner ? [toRef(container, owner)] : [];
+    });
+  };
+  const weakenings = () =>
+    weakeningArgs(settings.docker_extra_args, { network: settings.docker_network }).map(
+      (argument) => `docker_extra_args weakens the hardening of new sandboxes: ${argument}`,
+    );
   const callVariables = (): Record<string, string> => {
     const values = settings.docker_forward_env.map((name) => [name, context.variable(name)] as const);
     return Object.fromEntries(values.filter((entry): entry is [string, string] => entry[1] !== undefined));
   };
 
-  /** What one attempt at `run` came to: a container, or the one that has its name already. */
-  const run = async (owner: Owner, spec: SandboxSpec, image: ImageFacts, { signal }: Abortable): Promise<SandboxRef | null> => {
-    const place = placeOf(root, owner);
-    const print = fingerprint(spec);
-    const base = labels.containerName(owner);
-    const name = spec.persist ? base : `${base}-${randomId(4)}`;
-    const cidFile = join(place.directory, `cid-${randomId(8)}`);
-    const { quirks } = await facts({ signal });
-    const createdAt = await makePlace(place, { keepFiles: spec.keepFiles, now: clock.now() });
-    const told = { fingerprint: print, version: holdfastVersion(), keepFiles: spec.keepFiles, createdAt };
-    const line = runArgv(
-      planRun({
-        name,
-        labels: labels.of(owner, told),
-        spec,
-        image,
-        imageName: imageOf(spec),
-        place,
-        runDir: runOf(place, { createdAt }),
-        daemonProgram: daemonProgram ?? "",
-        cidFile,
-        quirks,
-      }),
-    );
-    let made = false;
-    try {
-      const { code, stderr, stdout } = await (await engine()).run(line.args, { limitMs: RUN_LIMIT_MS, signal, env: line.env });
-      if (code === 0) {
-        const ref: SandboxRef = { driver: NAME, id: stdout.trim(), owner, fingerprint: print, state: "running", createdAt };
-        await remember(ref);
-        made = true;
-        return ref;
-      }
-      if (classify(stderr) !== "name-taken") throw failure("run", stderr);
-      return null;
-    } finally {
-      if (!made) await removeHalfMade(cidFile, { owner, createdAt });
-      await rm(cidFile, { force: true });
-    }
+  // What `prepare` found is what `create` asks for next.
+  const images = new Map<string, ImageFacts>();
+  // Just made, and so running: asking the engine again would only take time.
+  const fresh = new Set<string>();
+  const removeHalfMade = createHalfMadeRemover({ root, containers, log });
+  /** One that ended before anybody had been in it holds nothing, and would only end again. */
+  const removeUnusable = async (error: unknown, ref: SandboxRef): Promise<never> => {
+    const ended = HoldfastError.isInstance(error) && error.code === "sandbox-create-failed";
+    if (ended && !wasOpened(runOf(placeOf(root, ref.owner), ref))) await removeHalfMade(ref.id, ref);
+    throw error;
   };
-  /** The one before it, if it was removed from outside, has left its socket and state. */
-  const remember = async ({ id, owner, fingerprint: print, createdAt }: SandboxRef): Promise<void> => {
-    const place = placeOf(root, owner);
-    const before = readRecord(place.directory);
-    await writeRecord(place.directory, { version: 1, id, ...owner, fingerprint: print, createdAt });
-    if (before && before.id !== id && (await containers.find(before.id)) === null) await removeRun(place, before);
-  };
-  const removeHalfMade = async (cidFile: string, of: Pick<SandboxRef, "owner" | "createdAt">): Promise<void> => {
-    if (existsSync(cidFile)) await containers.remove(readFileSync(cidFile, "utf8").trim());
-    await removeRun(placeOf(root, of.owner), of);
-  };
+  const make = createMaker({ driver: NAME, root, labels, containers, engine, context, removeHalfMade });
   const byName = async (owner: Owner, options: Abortable): Promise<SandboxRef | null> => {
     const name = labels.containerName(owner);
     const container = await containers.find(name, options);
@@ -165,11 +150,9 @@ export function createDriver(context: DriverContext): SandboxDriver {
 
     async check({ signal } = {}): Promise<Availability> {
       try {
-        const { program } = await engine();
-        // Asked anew: whether it answers now is the question.
-        known = undefined;
-        const { kind, version } = await facts({ signal });
-        return { status: "ready", detail: `${kind} ${version}, ${program}` };
+        const { program, facts } = await engine();
+        const { kind, version } = await facts({ anew: true, ...(signal && { signal }) });
+        return { status: "ready", detail: `${kind} ${version}, ${program}`, warnings: weakenings() };
       } catch (error) {
         const fix = HoldfastError.isInstance(error) ? error.hint : "see the message";
         return { status: "broken", reason: describeError(error), fix };
@@ -178,7 +161,8 @@ export function createDriver(context: DriverContext): SandboxDriver {
 
     async prepare(spec, { signal, onProgress } = {}) {
       const image = imageOf(spec);
-      if ((await containers.image(image, signal ? { signal } : {})) !== null) return;
+      const there = await containers.image(image, signal ? { signal } : {});
+      if (there !== null) return void images.set(image, there);
       onProgress?.(`pulling ${image}`);
       await containers.pull(image, {
         ...(signal && { signal }),
@@ -189,23 +173,25 @@ export function createDriver(context: DriverContext): SandboxDriver {
 
     async create(owner, spec, options = {}) {
       throwIfAborted(options.signal, "the sandbox was not made");
-      if (daemonProgram === null)
-        throw new HoldfastError("daemon-missing", "containers need holdfastd, which was not built for this machine or is turned off");
+      refuseOwnArgs(spec.extraArgs, { labelPrefix: settings.label_prefix });
+      // The reaper passes over an engine that hangs, so whoever wants a container would wait twice as long to hear of it.
+      await (await engine()).facts(options);
       await reapOrphans(owner);
-      const existing = spec.persist ? await byName(owner, options) : null;
-      if (existing) return existing;
-      const image = await containers.image(imageOf(spec), options);
+      const image = images.get(imageOf(spec)) ?? (await containers.image(imageOf(spec), options));
       if (image === null) {
+        const existing = spec.persist ? await byName(owner, options) : null;
+        if (existing) return existing;
         throw new HoldfastError("sandbox-create-failed", `there is no image ${imageOf(spec)}`, { facts: { image: imageOf(spec) } });
       }
       for (let attempt = 0; attempt < CREATE_ATTEMPTS; attempt++) {
-        const made = await run(owner, spec, image, options).catch((error: unknown) => {
+        const made = await make(owner, spec, image, options).catch((error: unknown) => {
           throw wrapError(error, "sandbox-create-failed", `the container of task ${owner.task} was not made`, {
             facts: { task: owner.task },
           });
         });
         // Null: somebody was quicker, and may already have removed it again.
-        const either = made ?? (await byName(owner, options));
+        const either = made?.ref ?? (await byName(owner, options));
+        if (made?.daemon) fresh.add(made.ref.id);
         if (either) return either;
       }
       throw new HoldfastError("sandbox-create-failed", `the container of task ${owner.task} was made and removed several times meanwhile`, {
@@ -217,16 +203,24 @@ export function createDriver(context: DriverContext): SandboxDriver {
       const place = placeOf(root, owner);
       const record = readRecord(place.directory);
       if (record === null || !ownerMatches(record, owner)) return null;
-      const link = await linkThroughSocket(runOf(place, record), { clock });
+      // A daemon that does not answer may be one of a container that is paused; the engine knows.
+      const link = await linkThroughSocket(runOf(place, record), { clock }).catch(unlessGone);
       if (link === null) return null;
-      const { id, fingerprint: print, createdAt } = record;
-      const ref: SandboxRef = { driver: NAME, id, owner, fingerprint: print, state: "running", createdAt };
-      return { ref, connection: await connectContainer(link, { ref, restarted: false, callVariables: callVariables() }) };
+      const { id, fingerprint: print, createdAt, settings: made } = record;
+      const ref: SandboxRef = { driver: NAME, id, owner, fingerprint: print, state: "running", createdAt, settings: made };
+      const connection = await connectContainer(link, { ref, restarted: false, callVariables: callVariables() }).catch(unlessGone);
+      return connection && { ref, connection };
     },
 
     async connect(ref, { signal } = {}): Promise<Connection> {
       throwIfAborted(signal, "the sandbox was not opened");
       const runDir = runOf(placeOf(root, ref.owner), ref);
+      if (fresh.delete(ref.id)) {
+        const link = await waitForSocket(ref.id, runDir, { containers, clock, signal }).catch((error: unknown) =>
+          removeUnusable(error, ref),
+        );
+        if (link) return connectContainer(link, { ref, restarted: false, callVariables: callVariables() });
+      }
       const container = await containers.find(ref.id, signal ? { signal } : {});
       if (container === null) throw sandboxGone("sandbox-not-found", ref);
       let restarted = false;
@@ -235,19 +229,27 @@ export function createDriver(context: DriverContext): SandboxDriver {
         restarted = container.status !== "created";
         await start(ref, container.name);
       }
+      if (labels.factsOf(container.labels).daemon !== true) {
+        const open = connectThroughExec({
+          engine: await engine(),
+          clientEnv: hostEnv,
+          containers,
+          ref,
+          restarted,
+          callVariables: callVariables(),
+          clock,
+          signal,
+        });
+        return open.catch((error: unknown) => removeUnusable(error, ref));
+      }
+      const near = waitForSocket(ref.id, runDir, { containers, clock, signal });
       const link =
-        (await waitForSocket(ref.id, runDir, { containers, clock, signal })) ??
+        (await near.catch((error: unknown) => removeUnusable(error, ref))) ??
         (await proveLink(relayStream((await engine()).program, ref.id, hostEnv), { runDir, clock }));
       return connectContainer(link, { ref, restarted, callVariables: callVariables() });
     },
 
-    async list(filter, options) {
-      const all = await containers.list(labels.filterArgs(filter), options);
-      return all.flatMap((container) => {
-        const owner = labels.ownerOf(container.labels, filter);
-        return owner ? [toRef(container, owner)] : [];
-      });
-    },
+    list,
 
     async destroy(ref, { purge = false, ...options } = {}) {
       throwIfAborted(options.signal, "the sandbox was not removed");
@@ -258,15 +260,34 @@ export function createDriver(context: DriverContext): SandboxDriver {
       const isRecorded = readRecord(place.directory)?.id === ref.id;
       if (container !== null || isRecorded) await removeRun(place, ref);
       // The directory may belong to a newer container of the same owner by now.
-      if (!isRecorded && !purge) return;
+      if (!isRecorded && !purge) return removeUnused(place);
       await removePlace(place, { files: purge || !keeps });
       log.info("sandbox removed", { sandbox: ref.id, task: ref.owner.task });
     },
 
     async activity(ref) {
-      const { quirks } = await facts({});
+      const { quirks } = await (await engine()).facts();
       const { code, stdout } = await (await engine()).run(["top", ref.id, ...quirks.topArgs], { limitMs: TOP_LIMIT_MS });
       return code === 0 ? readTop(stdout, quirks) : [];
     },
+
+    async stop(ref, options) {
+      if ((await containers.find(ref.id, options)) === null) throw sandboxGone("sandbox-not-found", ref);
+      await containers.stop(ref.id, options);
+    },
+
+    async describe(ref) {
+      const container = await containers.find(ref.id);
+      if (container === null) throw sandboxGone("sandbox-not-found", ref);
+      return describeContainer(container, labels.factsOf(container.labels).weakened ?? []);
+    },
+
+    leftovers: async (of) => findLeftovers({ root, directory: profileDirectory(root, of), refs: await list(of), clock }),
   };
+}
+
+/** Removed at this moment, or it does not answer. */
+function unlessGone(error: unknown): null {
+  if (!HoldfastError.isInstance(error) || !["daemon-failed", "sandbox-lost"].includes(error.code)) throw error;
+  return null;
 }

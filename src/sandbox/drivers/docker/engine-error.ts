@@ -24,7 +24,7 @@ const MESSAGES: readonly (readonly [EngineFailure, RegExp])[] = [
   ["no-such-container", /no such container|no such object|no container with name or id/i],
   [
     "not-running",
-    /container \S+ is not running|container is not running|is paused, unpause|is paused\b|container state improper|can only be used on running containers|cannot exec (?:in|a) (?:stopped )?container|is restarting, wait until/i,
+    /container \S+ is not running|container is not running|is paused, unpause|is paused\b|container state improper|can only be used on running containers|cannot exec (?:in|a) (?:stopped )?container|cannot exec in a stopped state|is restarting, wait until/i,
   ],
   [
     "no-such-image",

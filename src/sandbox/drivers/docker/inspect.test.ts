@@ -18,6 +18,7 @@ const DOCKER = {
   Image: "sha256:166c2a2c22301ad99629432cd88c2877d137c29934c2cfc5b5d1933a9e42158e",
   Name: "/hd2-i",
   Config: { Image: "holdfast-test:base", Labels: { a: "b" } },
+  HostConfig: { NanoCpus: 500_000_000, Memory: 64 * 1024 ** 2, PidsLimit: 20, StorageOpt: { size: "512m" } },
 };
 const PODMAN = {
   Id: "5899b0779187ef23582f58c0f8771ad430b4747249f61b2b5ae1d862eceee81d",
@@ -35,6 +36,7 @@ const PODMAN = {
   ImageName: "localhost/holdfast-test:base",
   Name: "hd2-a",
   Config: { Image: "localhost/holdfast-test:base", Labels: null },
+  HostConfig: { NanoCpus: 0, Memory: 0, PidsLimit: -1 },
 };
 
 test("S3 docker and podman describe containers the same way", () => {
@@ -49,6 +51,7 @@ test("S3 docker and podman describe containers the same way", () => {
       finishedAt: Date.UTC(2026, 10, 15, 7, 46, 21, 770),
       exitCode: 137,
       oomKilled: true,
+      limits: { cpu: 0.5, memoryMb: 64, diskMb: 512, pids: 20 },
       image: "holdfast-test:base",
     },
     {
@@ -61,6 +64,7 @@ test("S3 docker and podman describe containers the same way", () => {
       finishedAt: null,
       exitCode: 0,
       oomKilled: false,
+      limits: { cpu: 0, memoryMb: 0, diskMb: 0, pids: 0 },
       image: "localhost/holdfast-test:base",
     },
   ]);
@@ -96,6 +100,7 @@ test.each([
 ])("S28 the time %j is read as %j", (text, at) => expect(parseEngineTime(text)).toBe(at));
 
 test("fields that are missing, foreign or of another type are never an error", () => {
+  const NONE = { cpu: 0, memoryMb: 0, diskMb: 0, pids: 0 };
   const bare = { id: "x", name: "", state: "stopped", status: "", labels: {}, startedAt: null, finishedAt: null, exitCode: null };
   for (const rest of [
     {},
@@ -103,7 +108,7 @@ test("fields that are missing, foreign or of another type are never an error", (
     { State: "x", Config: 1, Name: {}, Extra: { deep: [1] } },
     { Config: { Labels: "x" } },
   ])
-    expect(parseInspect(JSON.stringify([{ Id: "x", ...rest }]))).toEqual([{ ...bare, oomKilled: false, image: "" }]);
+    expect(parseInspect(JSON.stringify([{ Id: "x", ...rest }]))).toEqual([{ ...bare, oomKilled: false, limits: NONE, image: "" }]);
   const [odd] = parseInspect(JSON.stringify([{ ...DOCKER, Config: { Labels: { a: "b", n: 1 } } }]));
   expect([odd?.labels, odd?.image]).toEqual([{ a: "b" }, DOCKER.Image]);
   expect(parseInspect("[]\n")).toEqual([]);

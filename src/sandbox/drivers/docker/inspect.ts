@@ -16,6 +16,8 @@ export interface InspectedContainer {
   readonly oomKilled: boolean;
   /** The image by the name it was asked for, else by its id. */
   readonly image: string;
+  /** In force; 0 = none. */
+  readonly limits: { readonly cpu: number; readonly memoryMb: number; readonly diskMb: number; readonly pids: number };
 }
 
 type Fields = Readonly<Record<string, unknown>>;
@@ -64,8 +66,27 @@ function readContainer(container: Fields): InspectedContainer {
     finishedAt: parseEngineTime(state.FinishedAt),
     exitCode: typeof state.ExitCode === "number" ? state.ExitCode : null,
     oomKilled: state.OOMKilled === true,
+    limits: limitsOf(fieldsOf(container.HostConfig)),
     image: textOf(config.Image) || textOf(container.ImageName) || textOf(container.Image),
   };
+}
+
+function limitsOf(host: Fields): InspectedContainer["limits"] {
+  return {
+    cpu: numberOf(host.NanoCpus) / 1e9,
+    memoryMb: numberOf(host.Memory) / 1024 ** 2,
+    diskMb: megabytesOf(fieldsOf(host.StorageOpt).size),
+    pids: Math.max(0, numberOf(host.PidsLimit)),
+  };
+}
+
+/** As it was written on the command line: `512m`. */
+function megabytesOf(size: unknown): number {
+  return Number(/^(\d+)m$/.exec(textOf(size))?.[1] ?? 0);
+}
+
+function numberOf(value: unknown): number {
+  return typeof value === "number" ? value : 0;
 }
 
 function labelsOf(value: unknown): Record<string, string> {

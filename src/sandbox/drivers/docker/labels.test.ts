@@ -2,7 +2,15 @@ import { describe, expect, test } from "vitest";
 import { createLabels, labelValue } from "./labels.ts";
 
 const owner = { install: "i1", profile: "default", task: "t_1" };
-const facts = { fingerprint: "f".repeat(32), version: "1.2.3", keepFiles: true, createdAt: 1_700_000_000_123 };
+const facts = {
+  fingerprint: "f".repeat(32),
+  version: "1.2.3",
+  keepFiles: true,
+  persist: true,
+  weakened: [],
+  daemon: true,
+  createdAt: 1_700_000_000_123,
+};
 const labels = createLabels("holdfast");
 const foreign = createLabels("hermes");
 const madeByHermes = { "hermes-agent": "1", "hermes-task-id": "a_b", "hermes-profile": "default" };
@@ -17,9 +25,13 @@ test("S12 a container says whose it is, what it was made from and when", () => {
     "holdfast-spec": "f".repeat(32),
     "holdfast-version": "1.2.3",
     "holdfast-files": "keep",
+    "holdfast-lifetime": "persist",
     "holdfast-created": "1700000000123",
   });
   expect(labels.of(owner, { ...facts, keepFiles: false })["holdfast-files"]).toBe("drop");
+  expect(labels.of(owner, { ...facts, persist: false })["holdfast-lifetime"]).toBe("process");
+  expect(labels.of(owner, { ...facts, weakened: ["--privileged"] })["holdfast-weakened"]).toBe('["--privileged"]');
+  expect(labels.of(owner, { ...facts, daemon: false })["holdfast-daemon"]).toBe("none");
   expect(Object.keys(foreign.of(owner, facts)).every((name) => name.startsWith("hermes-"))).toBe(true);
 });
 
@@ -79,7 +91,15 @@ test("S12 the search begins with the install, except under the prefix of another
 test("facts are read back, and those that are not stated are null", () => {
   expect(labels.factsOf(labels.of(owner, facts))).toEqual(facts);
   expect(labels.factsOf(labels.of(owner, { ...facts, keepFiles: false })).keepFiles).toBe(false);
-  expect(foreign.factsOf(madeByHermes)).toEqual({ fingerprint: null, version: null, keepFiles: null, createdAt: null });
+  expect(foreign.factsOf(madeByHermes)).toEqual({
+    fingerprint: null,
+    version: null,
+    keepFiles: null,
+    persist: null,
+    weakened: [],
+    daemon: null,
+    createdAt: null,
+  });
   for (const text of ["", "-1", "1e3", "soon", "9".repeat(20)])
     expect(labels.factsOf({ "holdfast-created": text, "holdfast-files": "toString" })).toMatchObject({ createdAt: null, keepFiles: null });
 });

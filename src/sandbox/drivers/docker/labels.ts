@@ -12,6 +12,12 @@ export interface LabelFacts {
   readonly version: string;
   /** Whether the files in its home and workspace outlive it. */
   readonly keepFiles: boolean;
+  /** Whether it outlives the process that made it. */
+  readonly persist: boolean;
+  /** The user's own arguments that took something away from its hardening. */
+  readonly weakened: readonly string[];
+  /** Whether holdfastd runs in it. */
+  readonly daemon: boolean;
   /** Milliseconds since the epoch, by our clock: an engine on another machine has its own. */
   readonly createdAt: number;
 }
@@ -37,7 +43,7 @@ export function createLabels(prefix: string): Labels {
   const adopts = prefix !== OWN_PREFIX;
 
   return {
-    of: (owner, { fingerprint, version, keepFiles, createdAt }) => ({
+    of: (owner, { fingerprint, version, keepFiles, persist, weakened, daemon, createdAt }) => ({
       [name("agent")]: "1",
       [name("task-id")]: labelValue(owner.task),
       [name("profile")]: labelValue(owner.profile),
@@ -46,6 +52,9 @@ export function createLabels(prefix: string): Labels {
       [name("spec")]: fingerprint,
       [name("version")]: version,
       [name("files")]: keepFiles ? "keep" : "drop",
+      [name("lifetime")]: persist ? "persist" : "process",
+      ...(weakened.length > 0 && { [name("weakened")]: JSON.stringify(weakened) }),
+      ...(!daemon && { [name("daemon")]: "none" }),
       [name("created")]: String(createdAt),
     }),
 
@@ -76,7 +85,10 @@ export function createLabels(prefix: string): Labels {
     factsOf: (labels) => ({
       fingerprint: labels[name("spec")] ?? null,
       version: labels[name("version")] ?? null,
-      keepFiles: parseFiles(labels[name("files")]),
+      keepFiles: parseChoice(labels[name("files")], { yes: "keep", no: "drop" }),
+      persist: parseChoice(labels[name("lifetime")], { yes: "persist", no: "process" }),
+      weakened: parseList(labels[name("weakened")]),
+      daemon: labels[name("version")] === undefined ? null : labels[name("daemon")] !== "none",
       createdAt: parseMilliseconds(labels[name("created")]),
     }),
 
@@ -106,9 +118,19 @@ function parseNames(text = ""): Pick<Owner, "profile" | "task"> | null {
   }
 }
 
-function parseFiles(text: string | undefined): boolean | null {
-  if (text === "keep") return true;
-  return text === "drop" ? false : null;
+function parseChoice(text: string | undefined, { yes, no }: { yes: string; no: string }): boolean | null {
+  if (text === yes) return true;
+  return text === no ? false : null;
+}
+
+function parseList(text = "[]"): string[] | null {
+  try {
+    const list: unknown = JSON.parse(text);
+    return Array.isArray(list) && list.every((item) => typeof item === "string") ? list : null;
+  } catch {
+    // SyntaxError: somebody else's label.
+    return null;
+  }
 }
 
 function parseMilliseconds(text = ""): number | null {

@@ -1,60 +1,64 @@
 /** @module From a spec and an image to everything that the command line of a container says. */
 import { userInfo } from "node:os";
+import type { Logger } from "../../../base/log.ts";
 import type { SandboxSpec } from "../../spec.ts";
 import { SECRET_FILE } from "../shared/daemon-socket.ts";
 import type { RunRequest } from "./argv.ts";
 import { DAEMON_PATH, RUN_PATH, SOCKET_PATH } from "./connect.ts";
 import type { ImageFacts } from "./containers.ts";
+import { STAY_COMMAND } from "./exec/script.ts";
 import { planMounts } from "./mounts.ts";
 import type { Place } from "./place.ts";
 
-export interface RunPlan extends Pick<RunRequest, "name" | "labels" | "cidFile" | "quirks"> {
+export interface RunPlan extends Pick<RunRequest, "name" | "labels" | "cidFile" | "envFile" | "diskSupported" | "quirks"> {
   readonly spec: SandboxSpec;
   readonly image: ImageFacts;
   readonly imageName: string;
   readonly place: Place;
   /** What is shared with the daemon, on the host. */
   readonly runDir: string;
-  /** On the host. */
-  readonly daemonProgram: string;
+  /** On the host. Null: the container runs without one. */
+  readonly daemonProgram: string | null;
+  /** As whom it runs in place of the image's own user. */
+  readonly hostUser: RunRequest["hostUser"];
 }
 
-export function planRun({ name, labels, spec, image, imageName, place, runDir, daemonProgram, cidFile, quirks }: RunPlan): RunRequest {
-  const home = homeOf(image, spec);
-  const caller = spec.hostUser ? callerIds() : null;
+export function planRun({ spec, image, imageName, place, runDir, daemonProgram, hostUser, ...given }: RunPlan): RunRequest {
+  const home = homeOf(image, { hostUser: hostUser !== null });
   const kept = spec.keepFiles ? { workspace: place.workspace, home: place.home } : null;
   const serve = [DAEMON_PATH, "serve", "--socket", SOCKET_PATH, "--state", RUN_PATH, "--secret-file", `${RUN_PATH}/${SECRET_FILE}`];
   return {
-    name,
-    labels,
+    ...given,
     spec,
     image: imageName,
     cwd: spec.cwd,
     home,
-    hostUser: caller,
-    userIds: caller ?? numbersOf(image.user),
+    hostUser,
+    userIds: hostUser ?? numbersOf(image.user),
     startsAsRoot: image.user === null,
     init: true,
     mounts: [
       ...planMounts({ volumes: spec.mounts, callerDirectory: null, kept, home }),
-      { source: daemonProgram, target: DAEMON_PATH, readOnly: true },
+      ...(daemonProgram === null ? [] : [{ source: daemonProgram, target: DAEMON_PATH, readOnly: true }]),
       { source: runDir, target: RUN_PATH, readOnly: false },
     ],
-    diskSupported: false,
-    cidFile,
-    command: [...serve, ...(spec.idleStopSeconds > 0 ? ["--idle-stop", String(spec.idleStopSeconds)] : [])],
-    quirks,
+    command:
+      daemonProgram === null
+        ? STAY_COMMAND
+        : [...serve, ...(spec.idleStopSeconds > 0 ? ["--idle-stop", String(spec.idleStopSeconds)] : [])],
   };
 }
 
-function homeOf({ home, user }: ImageFacts, { hostUser }: SandboxSpec): string {
+function homeOf({ home, user }: ImageFacts, { hostUser }: { hostUser: boolean }): string {
   if (home !== null) return home;
   return user === null || hostUser ? "/root" : `/home/${user.split(":")[0]}`;
 }
 
-function callerIds(): { uid: number; gid: number } {
-  const { uid, gid } = userInfo();
-  return { uid, gid };
+/** S6: null, with a word about it, on a platform whose users have no numbers. */
+export function callerIds({ log, user = userInfo() }: { log: Logger; user?: { uid: number; gid: number } }): RunRequest["hostUser"] {
+  if (user.uid >= 0 && user.gid >= 0) return { uid: user.uid, gid: user.gid };
+  log.warn("docker_run_as_host_user has no effect: this platform does not expose POSIX uid/gid, so the image's own user is taken");
+  return null;
 }
 
 /** Null when the image names its user: only its own files say which numbers that is. */

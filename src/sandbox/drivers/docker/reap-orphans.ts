@@ -1,4 +1,5 @@
 /** @module Removes our own containers that ended long ago, once per process, before the first one is made (S28). */
+import type { Audit } from "../../../base/audit.ts";
 import type { Clock } from "../../../base/clock.ts";
 import { describeError } from "../../../base/errors.ts";
 import type { Logger } from "../../../base/log.ts";
@@ -15,29 +16,42 @@ export interface OrphanReaperOptions {
   readonly settings: DriverSettings;
   readonly clock: Clock;
   readonly log: Logger;
+  readonly audit: Audit;
   /** Clears what a container had on the host. */
   onRemoved(owner: Owner, labels: ContainerLabels): Promise<void>;
 }
 
+/** How long ago a container must have ended. */
+export function orphanAgeMs({ lifetime_seconds }: Pick<DriverSettings, "lifetime_seconds">): number {
+  return 2 * Math.max(SHORTEST_LIFETIME_SECONDS, lifetime_seconds) * 1000;
+}
+
 /** Never fails: an engine that does means that nothing was removed. Returns how many were. */
-export function createOrphanReaper({ containers, labels, settings, clock, log, onRemoved }: OrphanReaperOptions) {
+export function createOrphanReaper({ containers, labels, settings, clock, log, audit, onRemoved }: OrphanReaperOptions) {
   let done = false;
-  const oldestMs = 2 * Math.max(SHORTEST_LIFETIME_SECONDS, settings.lifetime_seconds) * 1000;
+  const oldestMs = orphanAgeMs(settings);
   return async ({ install, profile }: Owner): Promise<number> => {
     if (done || !settings.docker_orphan_reaper) return 0;
     done = true;
     let removed = 0;
     try {
-      for (const { id, status, finishedAt, labels: theirs } of await containers.list(labels.filterArgs({ install, profile }))) {
+      for (const { id, status, finishedAt, labels: theirs } of await containers.list([
+        ...labels.filterArgs({ install, profile }),
+        "--filter",
+        "status=exited",
+      ])) {
         const owner = labels.ownerOf(theirs, { install, profile });
         // An age that cannot be read means: leave it.
         if (owner === null || status !== "exited" || finishedAt === null || clock.now() - finishedAt <= oldestMs) continue;
+        const entry = { what: "removed", sandbox: id, backend: "docker", profile, task: owner.task, reason: "orphaned" } as const;
         try {
           await containers.remove(id);
           removed++;
+          audit(entry);
           await onRemoved(owner, theirs);
           log.info("an orphaned container was removed", { container: id, task: owner.task });
         } catch (error) {
+          audit({ ...entry, error: describeError(error) });
           log.warn("an orphaned container was not removed", { container: id, error: describeError(error) });
         }
       }

@@ -2,6 +2,7 @@
 import { readFileSync } from "node:fs";
 import { basename } from "node:path";
 import type { SandboxActivity } from "../../driver.ts";
+import { isOwnCommand } from "./exec/script.ts";
 import type { Quirks } from "./quirks.ts";
 
 /** The engine's init, our daemon and its keepers are there in every container. */
@@ -10,9 +11,9 @@ const OWN = new Set(["docker-init", "podman-init", "catatonit", "tini", "holdfas
 export function readTop(text: string, { topShowsHostIds }: Pick<Quirks, "topShowsHostIds">): SandboxActivity[] {
   const lines = text.trim().split("\n").slice(1);
   return lines.flatMap((line) => {
-    const [, pid, program = ""] = /^\s*(\d+)\s+(\S+)/.exec(line) ?? [];
+    const [, pid, shown = "", program = ""] = /^\s*(\d+)\s+((\S+).*)$/.exec(line) ?? [];
     const command = basename(program);
-    if (pid === undefined || OWN.has(command)) return [];
+    if (pid === undefined || OWN.has(command) || isOwnCommand(shown.trimEnd())) return [];
     return [{ pid: topShowsHostIds ? idInside(Number(pid)) : Number(pid), command }];
   });
 }

@@ -1,0 +1,34 @@
+/** @module Refuses a user's own arguments for `run` that would take a container out of our hands. */
+import { HoldfastError } from "../../../base/errors.ts";
+
+/** By them a container is found again, seen to its end, and told from a half-made one. */
+const OURS = new Set(["--name", "--cidfile", "--rm", "--detach", "-d", "--detach-keys", "--pull", "--sig-proxy", "--replace"]);
+const LABELS = new Set(["--label", "-l"]);
+
+/** @throws `config-bad-value`, naming the argument */
+export function refuseOwnArgs(args: readonly string[], { labelPrefix }: { labelPrefix: string }): void {
+  for (const [index, text] of args.entries()) {
+    const [flag = "", attached] = split(text);
+    if (OURS.has(flag)) throw refusal(flag, "Holdfast sets it itself");
+    if (flag === "--label-file") throw refusal(flag, "a file could hold labels that say whose a container is");
+    if (LABELS.has(flag) && (attached ?? args[index + 1] ?? "").startsWith(`${labelPrefix}-`))
+      throw refusal(`${flag} ${labelPrefix}-…`, "these labels say whose a container is");
+  }
+  const [first] = args;
+  if (first !== undefined && !first.startsWith("-")) throw refusal(first, "it is no option, so it would be taken for the image");
+}
+
+/** `--flag=value`, or `-lvalue`. */
+function split(text: string): [string, string | undefined] {
+  const [, short, value] = /^(-[a-z])=?(.+)$/s.exec(text) ?? [];
+  if (short !== undefined && value !== undefined) return [short, value];
+  const equals = text.indexOf("=");
+  return equals < 0 ? [text, undefined] : [text.slice(0, equals), text.slice(equals + 1)];
+}
+
+function refusal(argument: string, why: string): HoldfastError {
+  return new HoldfastError("config-bad-value", `${argument} cannot be in docker_extra_args: ${why}`, {
+    hint: "take it out of terminal.docker_extra_args",
+    facts: { key: "terminal.docker_extra_args", argument },
+  });
+}
