@@ -1,5 +1,5 @@
 /** @module The library: `import { openHoldfast } from "holdfast"`. */
-export { type Box, type Holdfast, type OpenHoldfastOptions, openHoldfast } from "./app/open-holdfast.ts";
+export { type Box, type Holdfast, type OpenHoldfastOptions, openHoldfast, type SandboxChoice } from "./app/open-holdfast.ts";
 export type { ProcessHandle } from "./app/process-handle.ts";
 export type {
   BackendReport,
@@ -7,7 +7,10 @@ export type {
   ConfigSetting,
   DaemonReport,
   DoctorReport,
+  ListedSandbox,
+  PruneReport,
   SandboxDetails,
+  SandboxExplanation,
   SandboxSummary,
   SessionSummary,
 } from "./app/results.ts";
@@ -15,7 +18,7 @@ export { type ErrorCode, HoldfastError } from "./base/errors.ts";
 export type { LogRecord } from "./base/log.ts";
 export type { CallControl, CallOptions, CallResult, Command } from "./sandbox/call.ts";
 export type { DaemonStatus } from "./sandbox/daemon/status.ts";
-export type { ExitStatus, OutputStream, SandboxActivity } from "./sandbox/driver.ts";
+export type { ExitStatus, OutputStream, SandboxActivity, SandboxDescription } from "./sandbox/driver.ts";
 export type { FileInfo, Files, ReadFileOptions, TreeOptions, TreeResult, WriteFileOptions } from "./sandbox/files.ts";
 export type {
   Attachment,
@@ -28,3 +31,4 @@ export type {
   TerminalSize,
   WatchOptions,
 } from "./sandbox/process.ts";
+export type { Difference } from "./sandbox/spec.ts";

@@ -5,7 +5,10 @@ import { basename, dirname, join, normalize } from "node:path";
 import { afterAll, describe, expect, test } from "vitest";
 import { callsIn, fencedCommands, refusal, refusedCommands, unknownWord } from "./helpers/command-lines.ts";
 import { brokenLinks, missingPaths, unknownCodes, unknownKeys } from "./helpers/document-checks.ts";
+import { ENGINE_LIMIT_MS, testEngine } from "./helpers/engine.ts";
+import { BASE_IMAGE } from "./helpers/engine-image.ts";
 import { parsePage, ROOT, readPages } from "./helpers/markdown.ts";
+import { describeIf } from "./helpers/requirements.ts";
 import { matches, runSteps, stepsOf } from "./helpers/transcript.ts";
 
 const pages = readPages();
@@ -71,24 +74,45 @@ describe("the reference of the library", () => {
 });
 
 describe("the README", () => {
-  const steps = stepsOf(pageOf("README.md"));
+  const all = stepsOf(pageOf("README.md"));
+  const inContainers = all.findIndex(({ command }) => command.includes("terminal.backend docker"));
 
-  test("shows what really happens", async () => {
-    const home = join(scratch, "you");
+  /** The steps that went otherwise than the page says. */
+  const wrongSteps = async (steps: typeof all, variables: Readonly<Record<string, string>> = {}) => {
+    const home = mkdtempSync(join(scratch, "you-"));
     mkdirSync(join(home, "project"), { recursive: true });
-    const bin = join(scratch, "bin");
+    const bin = join(home, "bin");
     mkdirSync(bin);
     writeFileSync(join(bin, "holdfast"), `#!/bin/sh\nexec '${process.execPath}' '${ROOT}/src/cli/main.ts' "$@"\n`, { mode: 0o755 });
-    const env = { HOME: home, PATH: `${bin}:/usr/local/bin:/usr/bin:/bin`, LC_ALL: "C.UTF-8" };
+    const env = { HOME: home, PATH: `${bin}:/usr/local/bin:/usr/bin:/bin`, LC_ALL: "C.UTF-8", ...variables };
     const outputs = await runSteps(steps, { cwd: join(home, "project"), env });
     const shown = outputs.map((output) => output.replaceAll(home, "/home/you"));
-    const wrong = steps.flatMap(({ command, expected }, index) => {
+    return steps.flatMap(({ command, expected }, index) => {
       const output = shown[index] ?? "(did not run)";
       return matches(output, expected) ? [] : [{ command, expected, output }];
     });
+  };
+
+  test("shows what really happens", async () => {
+    const steps = all.slice(0, inContainers);
     expect(steps.length).toBeGreaterThan(10);
-    expect(wrong).toEqual([]);
+    expect(await wrongSteps(steps)).toEqual([]);
   }, 120_000);
+
+  describeIf(["cc", "dockerd", "mmdebstrap"], "with containers", () => {
+    test(
+      "S14 S18 shows what really happens in a container, too",
+      async () => {
+        const { run, binary, env } = await testEngine();
+        // The default image, which cannot be pulled without a network.
+        await run(["tag", BASE_IMAGE, "debian:bookworm"]);
+        const steps = all.slice(inContainers);
+        expect(steps.length).toBeGreaterThan(8);
+        expect(await wrongSteps(steps, { ...env, HOLDFAST_DOCKER_BINARY: binary })).toEqual([]);
+      },
+      ENGINE_LIMIT_MS,
+    );
+  });
 
   test("begins with the two commands that do everything", () => {
     const commands = pageOf("README.md").fences.filter(({ language }) => language === "sh");

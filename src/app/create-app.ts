@@ -1,11 +1,12 @@
 /** @module The composition root: the only place that puts the parts of all layers together. */
 import { homedir } from "node:os";
 import { isAbsolute, join, resolve } from "node:path";
+import type { Audit } from "../base/audit.ts";
 import { type Clock, systemClock } from "../base/clock.ts";
 import { HoldfastError } from "../base/errors.ts";
 import { type Logger, silentLogger } from "../base/log.ts";
 import { DEFAULT_PROFILE, parseTaskName } from "../base/names.ts";
-import { withoutCredentials } from "../config/child-environment.ts";
+import { isCredential, withoutCredentials } from "../config/child-environment.ts";
 import type { Environment } from "../config/environment.ts";
 import type { FlagSetting } from "../config/flags.ts";
 import { type LoadedConfig, loadConfig } from "../config/load.ts";
@@ -16,12 +17,13 @@ import type { Owner, SandboxDriver } from "../sandbox/driver.ts";
 import type { DriverContext } from "../sandbox/driver-context.ts";
 import { DRIVERS } from "../sandbox/registry.gen.ts";
 import type { SandboxSpec } from "../sandbox/spec.ts";
-import { withCheck } from "../sandbox/with-check.ts";
 import { withLimits } from "../sandbox/with-limits.ts";
 import { withLog } from "../sandbox/with-log.ts";
+import { createAuditLog } from "./audit-log.ts";
 import { daemonProgram } from "./daemon-program.ts";
 import { installId } from "./install.ts";
 import { specFromConfig } from "./spec-from-config.ts";
+import { readTaskSettings, type TaskSettings } from "./task-settings.ts";
 
 const MEGABYTE = 1024 * 1024;
 
@@ -35,6 +37,13 @@ export interface AppOptions {
   flags?: readonly FlagSetting[];
   clock?: Clock;
   log?: Logger;
+  /**
+   * What this process is, for the audit log.
+   * @default "holdfast library"
+   */
+  program?: string;
+  /** What one task has for itself: the app is for that one alone. */
+  ofTask?: TaskSettings | undefined;
 }
 
 /** Everything an operation may use. Parts are made when they are first asked for, and only once. */
@@ -44,6 +53,9 @@ export interface App {
   readonly environment: Environment;
   readonly clock: Clock;
   readonly log: Logger;
+  readonly audit: Audit;
+  /** Where `audit` writes. */
+  readonly auditFile: string;
   config(): Promise<LoadedConfig>;
   /** The driver of the configured backend. */
   driver(): Promise<SandboxDriver>;
@@ -52,6 +64,10 @@ export interface App {
   lifecycle(): Promise<Lifecycle>;
   spec(): Promise<SandboxSpec>;
   owner(task: string): Promise<Owner>;
+  /** The app for what belongs to a task: another one if the task has settings of its own (S45), which is closed with this one. */
+  forTask(task: string): Promise<App>;
+  /** What `forTask` would give if the task had these settings. Not closed with this one. */
+  withSettings(ofTask: TaskSettings): Promise<App>;
   /** The same app for another profile, with the same flags and variables. */
   forProfile(name: string): Promise<App>;
   /** Ends what runs in this process by the rules of each sandbox, and says what it had to leave. */
@@ -59,31 +75,47 @@ export interface App {
 }
 
 export async function createApp(options: AppOptions): Promise<App> {
-  const { environment, cwd, flags = [], clock = systemClock, log = silentLogger } = options;
+  const { environment, cwd, flags = [], clock = systemClock, log = silentLogger, program = "holdfast library" } = options;
   const root = holdfastHome(environment);
   const profiles = createProfiles(root);
   const profile = await selectProfile(profiles, { flag: options.profile, variable: environment.HOLDFAST_PROFILE });
 
+  const auditFile = join(profile.home, "audit.log");
+  const audit = createAuditLog({ path: auditFile, program, clock, log });
+
   const config = once(async () => {
-    const loaded = await loadConfig({ home: profile.home, environment, flags });
+    const loaded = await loadConfig({ home: profile.home, environment, flags, ofTask: options.ofTask });
     for (const warning of loaded.warnings) log.warn(warning);
     return loaded;
   });
   const context = once(async (): Promise<DriverContext> => {
     const { values, dotenv } = await config();
+    const warned = new Set<string>();
+    const warnOnce = (name: string) => {
+      if (warned.has(name)) return;
+      warned.add(name);
+      log.warn(`${name} is a credential, and every command in the sandbox gets it, because docker_forward_env names it`, {
+        variable: name,
+      });
+    };
     return {
       sandboxDir: sandboxDir(profile, values.terminal.sandbox_dir),
       hostEnv: withoutCredentials(environment, dotenv),
       daemonProgram: daemonProgram(values.terminal.daemon),
       settings: values.terminal,
-      variable: (name) => environment[name] ?? dotenv[name],
+      variable(name) {
+        const value = environment[name] ?? dotenv[name];
+        if (value !== undefined && isCredential(name)) warnOnce(name);
+        return value;
+      },
+      audit,
       clock,
       log,
     };
   });
   const driverNamed = async (name: keyof typeof DRIVERS) => {
     const { createDriver } = await DRIVERS[name].load();
-    return withCheck(withLimits(withLog(createDriver(await context()), { clock, log }), { clock, log }));
+    return withLimits(withLog(createDriver(await context()), { clock, log }), { clock, log });
   };
   const driver = once(async () => driverNamed((await config()).values.terminal.backend));
   // After the configuration, so that a mistake in it is reported with nothing written, and nothing still being written.
@@ -93,13 +125,17 @@ export async function createApp(options: AppOptions): Promise<App> {
   });
   const lifecycle = once(async () => {
     const { terminal } = (await config()).values;
+    const { isolatesFiles, startDirectory: ofDriver } = (await driver()).capabilities;
     return createLifecycle({
       driver: await driver(),
       clock,
       log,
+      audit,
+      // On the host there is nothing that a new sandbox would have and an old one lacks.
+      onDrift: isolatesFiles ? terminal.docker_on_drift : "reuse",
       idleMs: terminal.lifetime_seconds * 1000,
       defaultTimeoutMs: terminal.timeout * 1000,
-      startDirectory: startDirectory(terminal.cwd, (await driver()).capabilities.startDirectory, cwd),
+      startDirectory: startDirectory(terminal.cwd, ofDriver, cwd),
       limits: {
         keepChars: terminal.output_limit,
         spillBytes: terminal.spill_limit_mb * MEGABYTE,
@@ -108,23 +144,39 @@ export async function createApp(options: AppOptions): Promise<App> {
     });
   });
 
-  return {
+  const ofTasks = new Map<string, Promise<App>>();
+  const app: App = {
     profile,
     profiles,
     environment,
     clock,
     log,
+    audit,
+    auditFile,
     config,
     driver,
     driverNamed,
     lifecycle,
     spec: async () => specFromConfig((await config()).values, (await driver()).capabilities, { cwd }),
     owner: async (task) => ({ install: await install(), profile: profile.name, task: parseTaskName(task) }),
+    async forTask(task) {
+      const ofTask = options.ofTask ? null : readTaskSettings(profile.home, parseTaskName(task));
+      if (ofTask === null) return app;
+      const key = JSON.stringify(ofTask);
+      const own = ofTasks.get(key) ?? app.withSettings(ofTask);
+      ofTasks.set(key, own);
+      return own;
+    },
+    withSettings: (ofTask) => createApp({ ...options, profile: profile.name, ofTask }),
     forProfile: (name) => createApp({ ...options, profile: name }),
     async close() {
-      return lifecycle.started() ? (await lifecycle()).close() : { left: [] };
+      const own = lifecycle.started() ? (await lifecycle()).close() : { left: [] };
+      const others = [...ofTasks.values()].map(async (other) => (await other).close());
+      const reports = await Promise.all([own, ...others]);
+      return { left: reports.flatMap(({ left }) => left) };
     },
   };
+  return app;
 }
 
 /** `$HOLDFAST_HOME`, else `~/.holdfast`. */

@@ -17,14 +17,26 @@ import { configList } from "./operations/config-list.ts";
 import { configSet } from "./operations/config-set.ts";
 import { configUnset } from "./operations/config-unset.ts";
 import { doctor } from "./operations/doctor.ts";
+import { sandboxExplain } from "./operations/sandbox-explain.ts";
 import { sandboxInspect } from "./operations/sandbox-inspect.ts";
 import { sandboxList } from "./operations/sandbox-list.ts";
+import { sandboxPrune } from "./operations/sandbox-prune.ts";
 import { sandboxRemove } from "./operations/sandbox-remove.ts";
 import { sandboxReset } from "./operations/sandbox-reset.ts";
+import { sandboxStop } from "./operations/sandbox-stop.ts";
+import { chooseForTask } from "./operations/sandbox-up.ts";
 import { sessionList } from "./operations/session-list.ts";
 import { sessionRemove } from "./operations/session-remove.ts";
 import { createProcessHandle, type ProcessHandle } from "./process-handle.ts";
-import type { ConfigEntry, DoctorReport, SandboxDetails, SandboxSummary, SessionSummary } from "./results.ts";
+import type {
+  ConfigEntry,
+  DoctorReport,
+  ListedSandbox,
+  PruneReport,
+  SandboxDetails,
+  SandboxExplanation,
+  SessionSummary,
+} from "./results.ts";
 import { useSandbox } from "./sandbox-of-task.ts";
 
 export interface OpenHoldfastOptions {
@@ -52,6 +64,12 @@ export interface OpenHoldfastOptions {
   onLog?: (record: LogRecord) => void;
   /** @default false */
   debug?: boolean;
+}
+
+/** What a task has for itself, from its first call on and in every process. */
+export interface SandboxChoice {
+  image?: string;
+  backend?: string;
 }
 
 /** One sandbox, ready for use. */
@@ -89,9 +107,19 @@ export interface Holdfast extends AsyncDisposable {
   /** The profile's home directory. */
   readonly home: string;
   /** The sandbox of a task, found again or made. */
-  sandbox(task?: string): Promise<Box>;
+  sandbox(task?: string, choice?: SandboxChoice): Promise<Box>;
   readonly sandboxes: {
-    list(options?: { all?: boolean }): Promise<readonly SandboxSummary[]>;
+    /** With why each is kept. */
+    list(options?: { all?: boolean }): Promise<readonly ListedSandbox[]>;
+    /** Why it is kept, when it goes, and what became of earlier ones. */
+    explain(task?: string): Promise<SandboxExplanation>;
+    /**
+     * Ends what runs in it; its files stay, and the next use starts it.
+     * @throws HoldfastError `busy` without `force`, while something runs in it
+     */
+    stop(task: string, options?: { force?: boolean }): Promise<void>;
+    /** Removes sandboxes that ended long ago, and what others have left behind; with `dryRun` only tells. */
+    prune(options?: { all?: boolean; dryRun?: boolean; files?: boolean }): Promise<PruneReport>;
     inspect(task: string): Promise<SandboxDetails>;
     /** @throws HoldfastError `busy` without `force`, while something runs in it */
     remove(task: string, options?: { force?: boolean }): Promise<void>;
@@ -124,6 +152,8 @@ const OPTIONS: Readonly<Record<keyof OpenHoldfastOptions, InputType>> = {
   debug: FLAG,
 };
 
+const CHOICE: Readonly<Record<keyof SandboxChoice, InputType>> = { image: TEXT, backend: TEXT };
+
 const SETTING: InputType = {
   expected: "a value that JSON can hold",
   fits(value) {
@@ -155,15 +185,23 @@ function toHoldfast(app: App): Holdfast {
   return {
     profile: app.profile.name,
     home: app.profile.home,
-    sandbox: (task = DEFAULT_TASK) => openBox(app, task),
+    async sandbox(task = DEFAULT_TASK, choice = {}) {
+      checkFields("choice", choice, CHOICE);
+      await chooseForTask(app, task, choice);
+      return openBox(app, task);
+    },
     sandboxes: {
       list: (options) => runOperation(app, sandboxList, { all: false, ...options }),
+      explain: (task) => runOperation(app, sandboxExplain, { task }),
+      stop: async (task, options) => void (await runOperation(app, sandboxStop, { force: false, ...options, task })),
+      prune: (options) => runOperation(app, sandboxPrune, { ...options }),
       inspect: (task) => runOperation(app, sandboxInspect, { task }),
       remove: async (task, options) => void (await runOperation(app, sandboxRemove, { force: false, ...options, task })),
       reset: async (task, options) => void (await runOperation(app, sandboxReset, { force: false, ...options, task })),
     },
     async endTurn(task = DEFAULT_TASK) {
-      await (await app.lifecycle()).endTurn(await app.owner(task));
+      const own = await app.forTask(task);
+      await (await own.lifecycle()).endTurn(await own.owner(task));
     },
     config: {
       get: async (key) => (await runOperation(app, configGet, { key })).value,

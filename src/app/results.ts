@@ -1,6 +1,7 @@
 /** @module What operations give back, as plain types: the library's types must not drag a schema library along. */
 import type { DaemonStatus } from "../sandbox/daemon/status.ts";
-import type { SandboxActivity } from "../sandbox/driver.ts";
+import type { SandboxActivity, SandboxDescription } from "../sandbox/driver.ts";
+import type { Difference } from "../sandbox/spec.ts";
 
 export interface SandboxSummary {
   readonly id: string;
@@ -10,13 +11,52 @@ export interface SandboxSummary {
   readonly state: "running" | "stopped";
   /** ISO 8601. */
   readonly createdAt: string;
+  /** ISO 8601. Null while it runs, and where the backend does not know. */
+  readonly stoppedAt: string | null;
+  /** False: it goes with the process that made it. */
+  readonly persists: boolean;
+}
+
+export interface ListedSandbox extends SandboxSummary {
+  /** Why it is kept, in few words. */
+  readonly why: string;
+}
+
+export interface SandboxExplanation {
+  readonly task: string;
+  readonly backend: string;
+  /** Null: there is none now. */
+  readonly sandbox: SandboxSummary | null;
+  readonly why: string;
+  /** What ends it, one sentence each. */
+  readonly goes: readonly string[];
+  /** What of it outlives it. */
+  readonly stays: string;
+  /** Settings that the task has for itself, by key. */
+  readonly chosen: Readonly<Record<string, string>>;
+  /** What became of it, or of earlier ones, the latest last. */
+  readonly history: readonly string[];
+}
+
+export interface PruneReport {
+  readonly dryRun: boolean;
+  readonly pruned: readonly {
+    readonly what: string;
+    readonly why: string;
+    readonly profile: string;
+    /** Null: it is gone, or with `dryRun` would be. */
+    readonly problem: string | null;
+  }[];
 }
 
 export interface SandboxDetails extends SandboxSummary {
   readonly fingerprint: string;
-  /** The configuration has changed since it was made. */
-  readonly drifted: boolean;
-  readonly sessions: readonly SessionSummary[];
+  /** In what it differs from the configuration. */
+  readonly drift: readonly Difference[];
+  /** What can be seen from outside; null where the backend has no more to tell. */
+  readonly description: SandboxDescription | null;
+  /** Null while it is stopped. */
+  readonly sessions: readonly SessionSummary[] | null;
   /** Who uses it and what for; null where holdfastd does not run. The process that asks is not among the leases. */
   readonly use: DaemonStatus | null;
   /** Null when the backend cannot tell. */
@@ -52,6 +92,8 @@ export interface BackendReport {
   /** What was found, or why it does not work. */
   readonly detail: string;
   readonly fix: string | null;
+  /** What works but should be known. */
+  readonly warnings: readonly string[];
 }
 
 export interface DoctorReport {

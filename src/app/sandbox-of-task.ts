@@ -8,16 +8,18 @@ import type { App } from "./create-app.ts";
 
 /** The sandbox of the task, made if it is not there. */
 export async function useSandbox(app: App, task: string, signal?: AbortSignal): Promise<Lease> {
-  const parts = Promise.all([app.lifecycle(), app.owner(task), app.spec()]);
+  const own = await app.forTask(task);
+  const parts = Promise.all([own.lifecycle(), own.owner(task), own.spec()]);
   const [lifecycle, owner, spec] = await untilAborted(parts, signal, "the call was cancelled before the command ran");
   return lifecycle.acquire(owner, spec, signal ? { signal } : {});
 }
 
 /** Null when the task has none; nothing is made. */
 export async function findSandbox(app: App, task: string): Promise<SandboxRef | null> {
-  const [driver, owner] = await Promise.all([app.driver(), app.owner(task)]);
-  const [ref] = await driver.list(owner);
-  return ref ?? null;
+  const own = await app.forTask(task);
+  const [driver, owner] = await Promise.all([own.driver(), own.owner(task)]);
+  const refs = await driver.list(owner);
+  return refs.find(({ state }) => state === "running") ?? refs[0] ?? null;
 }
 
 /** @throws `sandbox-not-found`, with the task that was probably meant. */

@@ -14,11 +14,23 @@ export const SandboxSummaryShape = z.object({
   state: z.enum(["running", "stopped"]),
   /** ISO 8601. */
   createdAt: z.string(),
+  /** ISO 8601. Null while it runs, and where the backend does not know. */
+  stoppedAt: z.nullable(z.string()),
+  /** False: it goes with the process that made it. */
+  persists: z.boolean(),
 });
 
-export function summarize(ref: SandboxRef): SandboxSummary {
-  const { driver, id, owner, state, createdAt } = ref;
-  return { id, backend: driver, profile: owner.profile, task: owner.task, state, createdAt: new Date(createdAt).toISOString() };
+export function summarize({ driver, id, owner, state, createdAt, stoppedAt, persist = true }: SandboxRef): SandboxSummary {
+  return {
+    id,
+    backend: driver,
+    profile: owner.profile,
+    task: owner.task,
+    state,
+    createdAt: new Date(createdAt).toISOString(),
+    stoppedAt: stoppedAt === undefined ? null : new Date(stoppedAt).toISOString(),
+    persists: persist,
+  };
 }
 
 export const SessionSummaryShape = z.object({

@@ -35,6 +35,8 @@ export function specFromConfig({ terminal }: Config, capabilities: Capabilities,
     ...common,
     image: terminal.docker_image,
     persist: terminal.docker_persist_across_processes,
+    // Nobody finds it again when its process is killed, so it ends by itself, for the orphan reaper.
+    idleStopSeconds: terminal.idle_stop_seconds || (terminal.docker_persist_across_processes ? 0 : terminal.lifetime_seconds),
     keepFiles: terminal.container_persistent,
     env: terminal.docker_env,
     forwardEnv: terminal.docker_forward_env,

@@ -219,6 +219,11 @@ export const ERROR_KINDS = {
     fix: "Raise the limit, or copy less.",
     retryable: false,
   },
+  unsupported: {
+    meaning: "The backend has no such thing.",
+    fix: "The message says what there is instead.",
+    retryable: false,
+  },
   usage: {
     meaning: "The command line is not one that Holdfast understands.",
     fix: "See `holdfast --help` or `holdfast VERB --help`.",

@@ -35,7 +35,7 @@ export async function runCli(args: readonly string[], options: CliOptions): Prom
   const runner: VerbRunner = {
     async run(command, work) {
       const flags = flagsOf(command);
-      const app = await createApp(appOptions(options, flags));
+      const app = await createApp({ ...appOptions(options, flags), program: ["holdfast", ...pathOf(command)].join(" ") });
       try {
         status = (await work({ app, terminal, flags })) ?? 0;
       } finally {

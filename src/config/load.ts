@@ -1,4 +1,4 @@
-/** @module The configuration of one profile, from all its sources: flag > environment > `.env` > `config.yaml` > default. */
+/** @module The configuration of one profile, from all its sources: flag > the task's own > environment > `.env` > `config.yaml` > default. */
 import { join } from "node:path";
 import { suggest } from "../base/suggest.ts";
 import { type Dotenv, parseDotenv } from "./dotenv.ts";
@@ -16,6 +16,8 @@ export interface LoadOptions {
   readonly environment: Environment;
   /** Of two for the same key the later one counts. */
   readonly flags?: readonly FlagSetting[];
+  /** What a task has for itself, by key. */
+  readonly ofTask?: { readonly task: string; readonly settings: Readonly<Record<string, string>> } | undefined;
 }
 
 export interface LoadedConfig {
@@ -47,13 +49,15 @@ export function configFiles(home: string): ConfigFiles {
 }
 
 /** @throws `config-unreadable`, `config-syntax`, `config-unknown-key` or `config-bad-value`; `facts.problems` lists all that is wrong. */
-export async function loadConfig({ home, environment, flags = [] }: LoadOptions): Promise<LoadedConfig> {
+export async function loadConfig({ home, environment, flags = [], ofTask }: LoadOptions): Promise<LoadedConfig> {
   const files = configFiles(home);
   const dotenv = parseDotenv(readConfigFile(files.env) ?? "");
   const configText = readConfigFile(files.config);
   const findings = createFindings();
 
-  readFlags(flags, findings);
+  for (const { name, key, value } of flags.toReversed()) readSetting({ kind: "flag", name }, { key, value }, findings);
+  for (const [key, value] of Object.entries(ofTask?.settings ?? {}))
+    readSetting({ kind: "task", task: ofTask?.task ?? "" }, { key, value }, findings);
   readEnvironment(environment, findings);
   readDotenv(dotenv, files.env, findings);
   if (configText !== undefined) {
@@ -72,13 +76,10 @@ export async function loadConfig({ home, environment, flags = [] }: LoadOptions)
   };
 }
 
-function readFlags(flags: readonly FlagSetting[], findings: Findings): void {
-  for (const { name, key, value } of flags.toReversed()) {
-    const source: Source = { kind: "flag", name };
-    const known = lookUpKey(key);
-    if (known === undefined) findings.addUnknownKey(key, source);
-    else findings.add(known, value, { source, raw: typeof value === "string" ? value : (JSON.stringify(value) ?? "") });
-  }
+function readSetting(source: Source, { key, value }: { key: string; value: unknown }, findings: Findings): void {
+  const known = lookUpKey(key);
+  if (known === undefined) findings.addUnknownKey(key, source);
+  else findings.add(known, value, { source, raw: typeof value === "string" ? value : (JSON.stringify(value) ?? "") });
 }
 
 function readEnvironment(environment: Environment, findings: Findings): void {

@@ -3,6 +3,8 @@
 export type Source =
   /** A flag of the command line, or an argument of the library. */
   | { readonly kind: "flag"; readonly name: string }
+  /** What a task has for itself. */
+  | { readonly kind: "task"; readonly task: string }
   | { readonly kind: "environment"; readonly variable: string }
   | { readonly kind: "dotenv"; readonly variable: string; readonly file: string; readonly line: number }
   | { readonly kind: "file"; readonly file: string; readonly line: number }
@@ -20,6 +22,8 @@ export function describeSource(source: Source): string {
   switch (source.kind) {
     case "flag":
       return `flag ${source.name}`;
+    case "task":
+      return `the settings of task ${source.task}`;
     case "environment":
       return `environment variable ${source.variable}`;
     case "dotenv":

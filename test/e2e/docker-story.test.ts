@@ -22,6 +22,8 @@ describeIf(["cc", "dockerd", "mmdebstrap"], "a computer that stays, in a contain
       TERMINAL_BACKEND: "docker",
       TERMINAL_DOCKER_IMAGE: BASE_IMAGE,
       TERMINAL_DOCKER_NETWORK: "false",
+      // The engine's storage cannot limit it, and would say so.
+      TERMINAL_CONTAINER_DISK: "0",
     };
   });
   afterEach(async () => {

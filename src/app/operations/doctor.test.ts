@@ -12,8 +12,9 @@ test("a home that cannot be used is told, and is not healthy", async () => {
   expect(home).toEqual({ path: "/proc/holdfast-test", problem: expect.stringContaining("install-id") });
 });
 
-test.each<[Availability, { status: string; detail: string; fix: string | null }, boolean]>([
+test.each<[Availability, { status: string; detail: string; fix: string | null; warnings?: string[] }, boolean]>([
   [{ status: "ready", detail: "all is well" }, { status: "ready", detail: "all is well", fix: null }, true],
+  [{ status: "ready", detail: "", warnings: ["careful"] }, { status: "ready", detail: "", fix: null, warnings: ["careful"] }, true],
   [{ status: "not-applicable", reason: "wrong platform" }, { status: "not-applicable", detail: "wrong platform", fix: null }, false],
   [{ status: "broken", reason: "no bash", fix: "install bash" }, { status: "broken", detail: "no bash", fix: "install bash" }, false],
 ])("a backend that says %o is shown as such", async (availability, shown, healthy) => {
@@ -22,5 +23,5 @@ test.each<[Availability, { status: string; detail: string; fix: string | null },
   const driver = { ...(await app.driver()), check: async () => availability };
   const report = await doctor.run({ ...app, driverNamed: async () => driver }, {});
   expect(report.healthy).toBe(healthy);
-  expect(report.backends.find(({ name }) => name === "local")).toEqual({ name: "local", configured: true, ...shown });
+  expect(report.backends.find(({ name }) => name === "local")).toEqual({ name: "local", configured: true, warnings: [], ...shown });
 });

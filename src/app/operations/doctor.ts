@@ -26,6 +26,7 @@ export const doctor = defineOperation({
           status: z.enum(["ready", "not-applicable", "broken"]),
           detail: z.string(),
           fix: z.nullable(z.string()),
+          warnings: z.readonly(z.array(z.string())),
         }),
       ),
     ),
@@ -44,6 +45,7 @@ export const doctor = defineOperation({
           status: found.status,
           detail: found.status === "ready" ? found.detail : found.reason,
           fix: found.status === "broken" ? found.fix : null,
+          warnings: (found.status === "ready" && found.warnings) || [],
         };
       }),
     );

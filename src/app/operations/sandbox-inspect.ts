@@ -1,7 +1,9 @@
 /** @module Tells all there is to know about one sandbox. */
 import * as z from "zod/mini";
 import type { DaemonStatus } from "../../sandbox/daemon/status.ts";
-import { fingerprint } from "../../sandbox/spec.ts";
+import type { SandboxRef } from "../../sandbox/driver.ts";
+import { differences } from "../../sandbox/spec.ts";
+import type { App } from "../create-app.ts";
 import { defineOperation } from "../operation.ts";
 import type { SandboxDetails } from "../results.ts";
 import { existingSandbox, useSandbox } from "../sandbox-of-task.ts";
@@ -14,9 +16,18 @@ export const sandboxInspect = defineOperation({
   input: z.strictObject({ task: TaskInput }),
   output: z.extend(SandboxSummaryShape, {
     fingerprint: z.string(),
-    /** The configuration has changed since it was made. */
-    drifted: z.boolean(),
-    sessions: z.readonly(z.array(SessionSummaryShape)),
+    /** In what it differs from the configuration. */
+    drift: z.readonly(z.array(z.object({ setting: z.string(), made: z.string(), wanted: z.string() }))),
+    description: z.nullable(
+      z.object({
+        status: z.string(),
+        image: z.nullable(z.string()),
+        limits: z.record(z.string(), z.string()),
+        weakened: z.readonly(z.array(z.string())),
+      }),
+    ),
+    /** Null while it is stopped. */
+    sessions: z.nullable(z.readonly(z.array(SessionSummaryShape))),
     /** Null where holdfastd does not run. */
     use: z.nullable(
       z.object({
@@ -34,23 +45,30 @@ export const sandboxInspect = defineOperation({
     processes: z.nullable(z.readonly(z.array(z.object({ pid: z.int(), command: z.string() })))),
   }),
   async run(app, { task }): Promise<SandboxDetails> {
+    const own = await app.forTask(task);
     const ref = await existingSandbox(app, task);
-    const [driver, spec, sessions, { sandbox }] = await Promise.all([
-      app.driver(),
-      app.spec(),
-      sessionList.run(app, { task }),
-      useSandbox(app, task),
-    ]);
+    const [driver, spec] = await Promise.all([own.driver(), own.spec()]);
     return {
       ...summarize(ref),
       fingerprint: ref.fingerprint,
-      drifted: ref.fingerprint !== fingerprint(spec),
-      sessions,
-      use: withoutUs(await sandbox.status()),
-      processes: driver.activity ? await driver.activity(ref) : null,
+      drift: differences(ref, spec),
+      description: driver.describe ? await driver.describe(ref) : null,
+      // Looking must not start what is stopped.
+      ...(ref.state === "running" ? await lookInside(app, ref) : { sessions: null, use: null, processes: [] }),
     };
   },
 });
+
+async function lookInside(app: App, ref: SandboxRef): Promise<Pick<SandboxDetails, "sessions" | "use" | "processes">> {
+  const { task } = ref.owner;
+  const [sessions, { sandbox }, driver] = await Promise.all([
+    sessionList.run(app, { task }),
+    useSandbox(app, task),
+    (await app.forTask(task)).driver(),
+  ]);
+  const use = withoutUs(await sandbox.status());
+  return { sessions, use, processes: driver.activity ? await driver.activity(ref) : null };
+}
 
 /** Asking takes a connection, which says nothing about who uses the sandbox. */
 function withoutUs(status: DaemonStatus | null): DaemonStatus | null {

@@ -1,25 +1,54 @@
 /** @module Lists what exists. */
 import * as z from "zod/mini";
+import { DEFAULT_TASK } from "../../base/names.ts";
+import type { SandboxRef } from "../../sandbox/driver.ts";
 import type { App } from "../create-app.ts";
+import { whyKept } from "../keeping.ts";
 import { defineOperation } from "../operation.ts";
-import type { SandboxSummary } from "../results.ts";
+import type { ListedSandbox } from "../results.ts";
 import { SandboxSummaryShape, summarize } from "../schemas.ts";
+import { listTaskSettings } from "../task-settings.ts";
 
 export const sandboxList = defineOperation({
   name: "sandbox.list",
-  summary: "List the sandboxes of the profile, or of all profiles",
+  summary: "List the sandboxes of the profile, or of all profiles, and why each is kept",
   input: z.strictObject({ all: z._default(z.boolean(), false) }),
-  output: z.readonly(z.array(SandboxSummaryShape)),
+  output: z.readonly(z.array(z.extend(SandboxSummaryShape, { why: z.string() }))),
   async run(app, { all }) {
-    if (!all) return listOf(app);
-    const profiles = await app.profiles.list();
-    const lists = await Promise.all(profiles.map(async ({ name }) => listOf(await app.forProfile(name))));
-    return lists.flat();
+    const apps = all ? await appsOfProfiles(app) : [app];
+    return (await Promise.all(apps.map(listOf))).flat();
   },
 });
 
-async function listOf(app: App): Promise<SandboxSummary[]> {
-  const [driver, { install, profile }] = await Promise.all([app.driver(), app.owner("default")]);
-  const refs = await driver.list({ install, profile });
-  return refs.map(summarize).sort((a, b) => (a.task < b.task ? -1 : 1));
+/** One app for each profile. */
+export async function appsOfProfiles(app: App): Promise<App[]> {
+  const profiles = await app.profiles.list();
+  return Promise.all(profiles.map(({ name }) => app.forProfile(name)));
+}
+
+/** Those of the configured backend, and of others that tasks have chosen for themselves. Each with the app it belongs to. */
+export async function sandboxesOf(app: App): Promise<{ app: App; ref: SandboxRef }[]> {
+  const [driver, { install, profile }] = await Promise.all([app.driver(), app.owner(DEFAULT_TASK)]);
+  const found = (await driver.list({ install, profile })).map((ref) => ({ app, ref }));
+  const others = await Promise.all(
+    listTaskSettings(app.profile.home).map(async ({ task }) => {
+      const own = await app.forTask(task);
+      const theirs = await own.driver();
+      if (theirs.name === driver.name) return [];
+      return (await theirs.list(await own.owner(task))).map((ref) => ({ app: own, ref }));
+    }),
+  );
+  return [...found, ...others.flat()];
+}
+
+async function listOf(app: App): Promise<ListedSandbox[]> {
+  const found = await sandboxesOf(app);
+  const listed = await Promise.all(
+    found.map(async ({ app: own, ref }) => {
+      const { isolatesFiles } = (await own.driver()).capabilities;
+      const summary = summarize(ref);
+      return { ...summary, why: whyKept(summary, { rules: (await own.config()).values.terminal, isolatesFiles }) };
+    }),
+  );
+  return listed.sort((a, b) => (a.task < b.task ? -1 : 1));
 }

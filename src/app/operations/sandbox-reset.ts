@@ -3,7 +3,7 @@ import * as z from "zod/mini";
 import { defineOperation } from "../operation.ts";
 import { useSandbox } from "../sandbox-of-task.ts";
 import { SandboxSummaryShape, summarize } from "../schemas.ts";
-import { sandboxRemove } from "./sandbox-remove.ts";
+import { removeSandbox } from "./sandbox-remove.ts";
 
 export const sandboxReset = defineOperation({
   name: "sandbox.reset",
@@ -11,7 +11,7 @@ export const sandboxReset = defineOperation({
   input: z.strictObject({ task: z.string(), force: z._default(z.boolean(), false) }),
   output: z.object({ removed: SandboxSummaryShape, made: SandboxSummaryShape }),
   async run(app, { task, force }) {
-    const { removed } = await sandboxRemove.run(app, { task, force });
+    const removed = await removeSandbox(app, { task, force });
     const { sandbox } = await useSandbox(app, task);
     return { removed, made: summarize(sandbox.ref) };
   },

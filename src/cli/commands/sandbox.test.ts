@@ -13,7 +13,11 @@ interface Summary {
 describe("sandbox ls", () => {
   test("lists what exists, of this profile or of all", async () => {
     await using cli = await createTestCli();
-    expect(await cli.run(["sandbox", "ls"])).toEqual({ status: 0, stdout: "TASK  PROFILE  BACKEND  STATE  CREATED  ID\n", stderr: "" });
+    expect(await cli.run(["sandbox", "ls"])).toEqual({
+      status: 0,
+      stdout: "TASK  PROFILE  BACKEND  STATE  CREATED  KEPT  ID\n",
+      stderr: "",
+    });
     await cli.run(["profile", "create", "reviewer"]);
     await cli.run(["exec", "true"]);
     await cli.run(["exec", "-t", "build", "true"]);
@@ -21,7 +25,7 @@ describe("sandbox ls", () => {
     expect((await cli.json<Summary[]>(["sandbox", "ls"])).map(({ task }) => task)).toEqual(["build", "default"]);
     const all = await cli.json<Summary[]>(["sandbox", "list", "--all"]);
     expect(all.map(({ profile, task }) => `${profile}/${task}`)).toEqual(["default/build", "default/default", "reviewer/default"]);
-    expect((await cli.run(["sandbox", "ls"])).stdout).toMatch(/^build +default +local +running +\d{4}-\S+Z +local-\w+$/m);
+    expect((await cli.run(["sandbox", "ls"])).stdout).toMatch(/^build +default +local +running +\d{4}-\S+Z +persists +local-\w+$/m);
   });
 });
 
@@ -33,15 +37,15 @@ describe("sandbox inspect", () => {
     const found = await cli.json<{
       sessions: { name: string }[];
       processes: { command: string }[];
-      drifted: boolean;
       use: { leases: unknown[] } | null;
     }>(["sandbox", "inspect"]);
-    expect(found).toMatchObject({ task: "default", backend: "local", drifted: false });
+    expect(found).toMatchObject({ task: "default", backend: "local", drift: [], description: null });
     expect(found.use?.leases ?? []).toEqual([]);
     expect(found.sessions.map(({ name }) => name)).toEqual(["default", "review"]);
     expect(found.processes).toContainEqual({ command: "sleep", pid: background.pid });
+    // Where sessions begin is nothing that a sandbox was made with.
     const { stdout } = await cli.run(["sandbox", "inspect", "default", "-c", "terminal.cwd=/"]);
-    expect(stdout).toMatch(/^configuration: changed since it was made$/m);
+    expect(stdout).toMatch(/^configuration: as it was made$/m);
     expect(stdout).toMatch(/^sessions: default in \S+, review in \S+$/m);
   });
 

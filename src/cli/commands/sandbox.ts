@@ -3,18 +3,22 @@ import { sandboxInspect } from "../../app/operations/sandbox-inspect.ts";
 import { sandboxList } from "../../app/operations/sandbox-list.ts";
 import { sandboxRemove } from "../../app/operations/sandbox-remove.ts";
 import { sandboxReset } from "../../app/operations/sandbox-reset.ts";
+import type { SandboxDetails } from "../../app/results.ts";
 import { HoldfastError } from "../../base/errors.ts";
 import { DEFAULT_TASK } from "../../base/names.ts";
 import type { DaemonStatus } from "../../sandbox/daemon/status.ts";
+import type { SandboxDescription } from "../../sandbox/driver.ts";
 import type { Terminal } from "../render.ts";
 import { addHelpNotes, addSubverb, type RegisterVerb } from "../verb.ts";
+import { addKeepingVerbs } from "./sandbox-keeping.ts";
 
 export const register: RegisterVerb = (command, { runner }) => {
   addHelpNotes(command.usage("[options] <verb>"), {
     examples: [
       ["holdfast sandbox ls", "what exists"],
       ["holdfast sandbox inspect", "what is in the sandbox of task default"],
-      ["holdfast sandbox rm build", "remove the one of task build"],
+      ["holdfast sandbox explain build", "why the one of task build is kept, and when it goes"],
+      ["holdfast sandbox rm build", "remove it"],
     ],
   });
 
@@ -25,8 +29,11 @@ export const register: RegisterVerb = (command, { runner }) => {
       runner.run(list, async ({ app, terminal, flags }) => {
         const sandboxes = await sandboxList.run(app, { all: flags.all === true });
         if (flags.json) return terminal.json(sandboxes);
-        const rows = sandboxes.map(({ task, profile, backend, state, createdAt, id }) => [task, profile, backend, state, createdAt, id]);
-        terminal.table(["TASK", "PROFILE", "BACKEND", "STATE", "CREATED", "ID"], rows);
+        const rows = sandboxes.map(({ task, profile, backend, state, createdAt, why, id }) => [
+          ...[task, profile, backend, state, createdAt, why],
+          id,
+        ]);
+        terminal.table(["TASK", "PROFILE", "BACKEND", "STATE", "CREATED", "KEPT", "ID"], rows);
       }),
     );
   addHelpNotes(list, { examples: [["holdfast sandbox ls --all", "every sandbox of this installation"]] });
@@ -37,16 +44,12 @@ export const register: RegisterVerb = (command, { runner }) => {
       runner.run(inspect, async ({ app, terminal, flags }) => {
         const found = await sandboxInspect.run(app, { task });
         if (flags.json) return terminal.json(found);
-        const { sessions, processes, drifted, use, ...facts } = found;
-        for (const [name, value] of Object.entries(facts)) terminal.fact(name, value);
-        terminal.fact("configuration", drifted ? "changed since it was made" : "as it was made");
-        terminal.fact("sessions", sessions.map(({ name, cwd }) => `${name} in ${cwd}`).join(", ") || "none");
-        const running = processes?.map(({ pid, command: name }) => `${name} (${pid})`).join(", ");
-        terminal.fact("processes", running === undefined ? "unknown" : running || "none");
-        if (use) showUse(use, terminal);
+        showFacts(found, terminal);
       }),
     );
   addHelpNotes(inspect, { examples: [["holdfast sandbox inspect build", "sessions, running processes, fingerprint"]] });
+
+  addKeepingVerbs(command, { runner, unlessBusy });
 
   const remove = addSubverb(command, "rm", "remove a sandbox: its processes, sessions and files")
     .alias("remove")
@@ -56,7 +59,9 @@ export const register: RegisterVerb = (command, { runner }) => {
       runner.run(remove, async ({ app, terminal, flags }) => {
         const { removed } = await unlessBusy(terminal, flags.force === true, (force) => sandboxRemove.run(app, { task, force }));
         if (flags.json) return terminal.json({ removed });
-        terminal.note(`the sandbox of task ${removed.task} is gone`);
+        terminal.note(
+          removed ? `the sandbox of task ${removed.task} is gone` : `task ${task} had no sandbox; its own settings are forgotten`,
+        );
       }),
     );
   addHelpNotes(remove, { examples: [["holdfast sandbox rm build", "asks first when something still runs in it"]] });
@@ -84,6 +89,31 @@ async function unlessBusy<T>(terminal: Terminal, force: boolean, work: (force: b
     if (!/^y(es)?$/i.test(answer)) throw error;
     return work(true);
   }
+}
+
+function showFacts(found: SandboxDetails, terminal: Terminal): void {
+  const { id, backend, profile, task, state, createdAt, fingerprint, description, drift, sessions, processes, use } = found;
+  for (const [name, value] of Object.entries({ id, backend, profile, task, state, createdAt, fingerprint })) terminal.fact(name, value);
+  if (description) showDescription(description, terminal);
+  terminal.fact(
+    "configuration",
+    drift.length === 0
+      ? "as it was made"
+      : `changed since it was made: ${drift.map(({ setting, made, wanted }) => `${setting} (made with: ${made}; now: ${wanted})`).join(", ")}`,
+  );
+  const names = sessions?.map(({ name, cwd }) => `${name} in ${cwd}`).join(", ");
+  terminal.fact("sessions", names === undefined ? "not to be seen while it is stopped" : names || "none");
+  const running = processes?.map(({ pid, command: name }) => `${name} (${pid})`).join(", ");
+  terminal.fact("processes", running === undefined ? "unknown" : running || "none");
+  if (use) showUse(use, terminal);
+}
+
+function showDescription({ status, image, limits, weakened }: SandboxDescription, terminal: Terminal): void {
+  terminal.fact("status", status);
+  if (image !== null) terminal.fact("image", image);
+  const inForce = Object.entries(limits).map(([name, value]) => `${name} ${value}`);
+  terminal.fact("limits in force", inForce.join(", "));
+  terminal.fact("weakened by docker_extra_args", weakened.join(" ") || "no");
 }
 
 function showUse({ leases, calls, processes, ptys, lastUsedFor, idleStopSeconds }: DaemonStatus, terminal: Terminal): void {

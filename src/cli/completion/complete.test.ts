@@ -42,7 +42,7 @@ describe("what is offered", () => {
       "help",
     ]);
     expect(await offered("-p reviewer --debug ")).toContain("exec");
-    expect(await offered("sandbox ")).toEqual(["ls", "inspect", "rm", "reset"]);
+    expect(await offered("sandbox ")).toEqual(["ls", "inspect", "up", "stop", "prune", "explain", "rm", "reset"]);
     expect(await offered("config ")).toEqual(["get", "set", "unset", "list", "explain", "path", "edit"]);
     expect(await offered("nosuch ")).toEqual([]);
   });
