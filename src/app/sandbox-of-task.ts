@@ -26,7 +26,8 @@ export async function findSandbox(app: App, task: string): Promise<SandboxRef | 
 export async function existingSandbox(app: App, task: string): Promise<SandboxRef> {
   const ref = await findSandbox(app, task);
   if (ref) return ref;
-  const [driver, owner] = await Promise.all([app.driver(), app.owner(task)]);
+  const own = await app.forTask(task);
+  const [driver, owner] = await Promise.all([own.driver(), own.owner(task)]);
   const others = await driver.list({ install: owner.install, profile: owner.profile });
   const meant = suggest(task, new Set(others.map((other) => other.owner.task)));
   throw new HoldfastError("sandbox-not-found", `profile ${owner.profile} has no sandbox for task ${task} on the ${driver.name} backend`, {

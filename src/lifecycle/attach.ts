@@ -82,7 +82,7 @@ async function connect(ref: SandboxRef, { driver, log, signal }: AttachOptions):
 
 async function make(owner: Owner, spec: SandboxSpec, options: AttachOptions): Promise<Attached | undefined> {
   const { driver, log, signal } = options;
-  await driver.prepare?.(spec, { signal, onProgress: (line) => log.info(line, { task: owner.task }) });
+  await driver.prepare?.(owner, spec, { signal, onProgress: (line) => log.info(line, { task: owner.task }) });
   const ref = await driver.create(owner, spec, { signal });
   try {
     const connection = await connect(ref, options);

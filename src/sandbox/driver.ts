@@ -100,7 +100,7 @@ export interface SandboxDriver {
   check(options?: Abortable): Promise<Availability>;
 
   /** Fetches what `create` needs and may take long, such as an image. Without it, there is nothing to fetch. */
-  prepare?(spec: SandboxSpec, options?: PrepareOptions): Promise<void>;
+  prepare?(owner: Owner, spec: SandboxSpec, options?: PrepareOptions): Promise<void>;
   /** A running sandbox of the owner, if it can be reached without asking the backend, which may be slow. Null otherwise. */
   attach?(owner: Owner, options?: Abortable): Promise<{ readonly ref: SandboxRef; readonly connection: Connection } | null>;
   /**

@@ -37,7 +37,10 @@ export function withLog(driver: SandboxDriver, { clock, log }: WithLogOptions): 
     list: (filter, options) => logged("list", { ...filter }, () => driver.list(filter, options)),
     destroy: (ref, options) => logged("destroy", about(ref), () => driver.destroy(ref, options)),
     ...(attach && { attach: (owner: Owner, options?: Abortable) => logged("attach", { task: owner.task }, () => attach(owner, options)) }),
-    ...(prepare && { prepare: (spec: SandboxSpec, options?: PrepareOptions) => logged("prepare", {}, () => prepare(spec, options)) }),
+    ...(prepare && {
+      prepare: (owner: Owner, spec: SandboxSpec, options?: PrepareOptions) =>
+        logged("prepare", { task: owner.task }, () => prepare(owner, spec, options)),
+    }),
     ...(activity && { activity: (ref: SandboxRef) => logged("activity", about(ref), () => activity(ref)) }),
   };
 }

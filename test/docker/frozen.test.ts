@@ -68,7 +68,7 @@ describeIf(["cc", "mmdebstrap", "dockerd", "mount"], "an engine that hangs", () 
           failureOf(driver.create(bench.owner("other"), containerSpec())),
           failureOf(driver.connect(ref)),
           failureOf(driver.destroy(ref)),
-          failureOf(driver.prepare?.(containerSpec()) ?? Promise.resolve()),
+          failureOf(driver.prepare?.(bench.owner(), containerSpec()) ?? Promise.resolve()),
         ]),
       );
       expect(failures).toMatchObject([told, told, told, told, told]);

@@ -100,6 +100,7 @@ describe("a task with a backend of its own", () => {
     expect(await cli.json<Explanation>(["sandbox", "explain", "build"], { env })).toMatchObject({ backend: "memory", chosen: {} });
     // The memory backend forgets its sandbox at once, so only the choice is left.
     await cli.json<Up>(["sandbox", "up", "build", "--backend", "memory"]);
+    expect((await cli.run(["sandbox", "inspect", "build"])).stderr).toContain("no sandbox for task build on the memory backend");
     expect(await cli.run(["sandbox", "rm", "build"])).toMatchObject({
       status: 0,
       stderr: "note: task build had no sandbox; its own settings are forgotten\n",

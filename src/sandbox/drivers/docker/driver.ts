@@ -159,9 +159,10 @@ export function createDriver(context: DriverContext): SandboxDriver {
       }
     },
 
-    async prepare(spec, { signal, onProgress } = {}) {
+    async prepare(owner, spec, { signal, onProgress } = {}) {
       const image = imageOf(spec);
-      const there = await containers.image(image, signal ? { signal } : {});
+      // Side by side, because each takes its time.
+      const [there] = await Promise.all([containers.image(image, signal ? { signal } : {}), reapOrphans(owner)]);
       if (there !== null) return void images.set(image, there);
       onProgress?.(`pulling ${image}`);
       await containers.pull(image, {

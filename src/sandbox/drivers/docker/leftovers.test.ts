@@ -101,6 +101,18 @@ test("S30 the socket of an earlier container goes, and nothing of the one that t
   ).toEqual([false, true, true, true]);
 });
 
+test("S30 files that a new sandbox has taken over since they were found stay", async () => {
+  const { make, findings, clock } = await openPlaces();
+  const { workspace } = await make("t", { container: false, record: false });
+  await writeFile(join(workspace, "work"), "precious");
+  await clock.advance(3 * MINUTE);
+  const files = findings().filter((each) => each.files);
+  expect(files).toHaveLength(2);
+  await make("t");
+  for (const each of files) await expect(each.remove()).rejects.toMatchObject({ code: "busy" });
+  expect(existsSync(join(workspace, "work"))).toBe(true);
+});
+
 test("S10 S30 variables that a killed maker wrote down go also when the task has a container", async () => {
   const { make, findings, clock, clear } = await openPlaces();
   const { directory: own } = await make("t");
