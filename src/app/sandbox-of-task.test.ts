@@ -7,7 +7,8 @@ test("S33 a call is given up at once while what it needs is still being set up",
   await using directory = await temporaryDirectory();
   const app = await createApp({ environment: { HOLDFAST_HOME: directory.path }, cwd: directory.path });
   const abort = new AbortController();
-  const using = useSandbox({ ...app, owner: () => Promise.withResolvers<never>().promise }, "default", abort.signal);
+  const slow = { ...app, forTask: () => Promise.withResolvers<never>().promise };
+  const using = useSandbox(slow, "default", abort.signal);
   abort.abort();
   await expect(using).rejects.toMatchObject({ code: "aborted" });
 });

@@ -8,8 +8,7 @@ import type { App } from "./create-app.ts";
 
 /** The sandbox of the task, made if it is not there. */
 export async function useSandbox(app: App, task: string, signal?: AbortSignal): Promise<Lease> {
-  const own = await app.forTask(task);
-  const parts = Promise.all([own.lifecycle(), own.owner(task), own.spec()]);
+  const parts = app.forTask(task).then((own) => Promise.all([own.lifecycle(), own.owner(task), own.spec()]));
   const [lifecycle, owner, spec] = await untilAborted(parts, signal, "the call was cancelled before the command ran");
   return lifecycle.acquire(owner, spec, signal ? { signal } : {});
 }

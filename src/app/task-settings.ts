@@ -8,6 +8,7 @@ import { describeError, HoldfastError, systemCode } from "../base/errors.ts";
 import { listDirectory } from "../base/list-directory.ts";
 import { makeDirectory } from "../base/make-directory.ts";
 import { taskSegment } from "../base/names.ts";
+import { BACKENDS } from "../sandbox/backends.gen.ts";
 
 const FOLDER = "tasks";
 const Content = z.strictObject({ version: z.literal(1), task: z.string(), settings: z.record(z.string(), z.string()) });
@@ -36,7 +37,8 @@ export interface TaskChoice {
 export function settingsFor({ backend, image }: TaskChoice, configured: string): Record<string, string> {
   const where = backend ?? configured;
   const key = Object.hasOwn(IMAGE_KEYS, where) ? IMAGE_KEYS[where] : undefined;
-  if (image !== undefined && key === undefined)
+  // What is no backend at all is refused with the rest of the configuration.
+  if (image !== undefined && key === undefined && BACKENDS.some((known) => known === where))
     throw new HoldfastError("invalid-input", `the ${where} backend has no images`, {
       hint: "name a backend that has, too",
       facts: { backend: where, image },

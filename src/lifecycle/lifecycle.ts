@@ -108,7 +108,7 @@ export function createLifecycle({ driver, clock, log, idleMs, onDrift, audit, ..
       return createLease(entry, { owner, spec, registry, teardown, capabilities: driver.capabilities, log, release: releaseTask });
     },
     releaseTask,
-    prune: async (ref) => void (await teardown.remove(ref, "pruned")),
+    prune: async (ref) => void (await teardown.remove(ref, "pruned", { ended: true })),
     async endTurn(owner) {
       const entry = registry.get(owner);
       if (entry && !entry.spec.persist) await teardown.letGo(entry, "turn ended");

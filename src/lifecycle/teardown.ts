@@ -20,6 +20,8 @@ export interface PendingTeardown {
 export interface RemoveOptions {
   /** Also the files that would otherwise outlive the sandbox. */
   readonly purge?: boolean;
+  /** Only if it is stopped. */
+  readonly ended?: boolean;
 }
 
 export interface Teardown {

@@ -89,6 +89,8 @@ export interface PrepareOptions extends Abortable {
 export interface DestroyOptions extends Abortable {
   /** Also what would otherwise outlive the sandbox: the files of one that keeps them. */
   readonly purge?: boolean;
+  /** Only if it is stopped: one that somebody has started meanwhile stays, and `destroy` rejects. */
+  readonly ended?: boolean;
 }
 
 export interface SandboxDriver {

@@ -21,7 +21,8 @@ export function withLog(driver: SandboxDriver, { clock, log }: WithLogOptions): 
       log.debug(`${operation} done`, { ...fields, ms: ms() });
       return result;
     } catch (error) {
-      log.warn(`${operation} failed`, { ...fields, ms: ms(), error: describeError(error) });
+      // Whoever asked for it hears of it, too.
+      log.info(`${operation} failed`, { ...fields, ms: ms(), error: describeError(error) });
       throw error;
     }
   };

@@ -1,5 +1,6 @@
 /** @module Lists what exists. */
 import * as z from "zod/mini";
+import { describeError } from "../../base/errors.ts";
 import { DEFAULT_TASK } from "../../base/names.ts";
 import type { SandboxRef } from "../../sandbox/driver.ts";
 import type { App } from "../create-app.ts";
@@ -35,7 +36,12 @@ export async function sandboxesOf(app: App): Promise<{ app: App; ref: SandboxRef
       const own = await app.forTask(task);
       const theirs = await own.driver();
       if (theirs.name === driver.name) return [];
-      return (await theirs.list(await own.owner(task))).map((ref) => ({ app: own, ref }));
+      // One backend that does not answer must not hide what the others have.
+      const refs = await theirs.list(await own.owner(task)).catch((error: unknown) => {
+        app.log.warn(`what task ${task} has on the ${theirs.name} backend is left out: ${describeError(error)}`, { task });
+        return [];
+      });
+      return refs.map((ref) => ({ app: own, ref }));
     }),
   );
   return [...found, ...others.flat()];

@@ -31,8 +31,8 @@ export interface Containers {
   stop(id: string, options?: Abortable): Promise<void>;
   rename(id: string, name: string): Promise<void>;
   unpause(id: string, options?: Abortable): Promise<void>;
-  /** Stops it, and removes it with its anonymous volumes. Absent is success. */
-  remove(id: string, options?: Abortable): Promise<void>;
+  /** Stops it, and removes it with its anonymous volumes. Absent is success. With `ended` only one that has ended: the engine refuses another. */
+  remove(id: string, options?: Abortable & { readonly ended?: boolean }): Promise<void>;
   /** The last lines of what its first process wrote. */
   logs(id: string): Promise<string>;
   /** Null when it is not there. */
@@ -67,10 +67,10 @@ export function createContainers(engine: () => Promise<Engine>): Containers {
     stop: (id, options) => change(["stop", "-t", String(STOP_GRACE_SECONDS), id], STOP_LIMIT_MS, options),
     rename: (id, name) => change(["rename", id, name], PROBE_LIMIT_MS),
     unpause: (id, options) => change(["unpause", id], START_LIMIT_MS, options),
-    async remove(id, options) {
+    async remove(id, { ended = false, ...options } = {}) {
       // A container that does not stop in time, or is paused, is killed by its removal.
-      await ask(["stop", "-t", String(STOP_GRACE_SECONDS), id], STOP_LIMIT_MS, options).catch(unlessTimeout);
-      const { code, stderr } = await ask(["rm", "-f", "-v", id], REMOVE_LIMIT_MS, options);
+      if (!ended) await ask(["stop", "-t", String(STOP_GRACE_SECONDS), id], STOP_LIMIT_MS, options).catch(unlessTimeout);
+      const { code, stderr } = await ask(["rm", ...(ended ? [] : ["-f"]), "-v", id], REMOVE_LIMIT_MS, options);
       const kind = code === 0 ? "gone" : classify(stderr);
       if (kind !== "gone" && kind !== "no-such-container" && kind !== "being-removed") throw failure("rm", stderr);
     },
@@ -82,7 +82,7 @@ export function createContainers(engine: () => Promise<Engine>): Containers {
       const { code, stdout, stderr } = await ask(["image", "inspect", name], PROBE_LIMIT_MS, options);
       if (code === 0) return imageFacts(stdout);
       if (classify(stderr) === "no-such-image") return null;
-      throw failure("image inspect", stderr);
+      throw failure(`image inspect ${name}`, stderr);
     },
     async pull(name, { signal, limitMs, onLine }) {
       const { code, stderr } = await (await engine()).run(["pull", name], { limitMs, signal, onLine });

@@ -252,10 +252,10 @@ export function createDriver(context: DriverContext): SandboxDriver {
 
     list,
 
-    async destroy(ref, { purge = false, ...options } = {}) {
+    async destroy(ref, { purge = false, ended = false, ...options } = {}) {
       throwIfAborted(options.signal, "the sandbox was not removed");
       const container = await containers.find(ref.id, options);
-      await containers.remove(ref.id, options);
+      await containers.remove(ref.id, { ...options, ended });
       const keeps = container === null || labels.factsOf(container.labels).keepFiles !== false;
       const place = placeOf(root, ref.owner);
       const isRecorded = readRecord(place.directory)?.id === ref.id;

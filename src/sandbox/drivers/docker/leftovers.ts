@@ -7,11 +7,10 @@ import { listDirectory } from "../../../base/list-directory.ts";
 import { removeTree } from "../../../base/remove-tree.ts";
 import type { Leftover, SandboxRef } from "../../driver.ts";
 import { RECORD_FILE, readRecord } from "../shared/sandbox-record.ts";
-import { type Place, placeAt, placeOf, removeUnused, runOf } from "./place.ts";
+import { OF_MAKERS, type Place, placeAt, placeOf, removeUnused, runOf } from "./place.ts";
 
 /** Somebody may be making a container at this moment. */
 const YOUNGEST_MS = 120_000;
-const MAKING = /^(?:cid-|env-|sandbox\.json\.)/;
 
 export interface LeftoverOptions {
   readonly root: string;
@@ -41,7 +40,7 @@ function leftIn(place: Place, refs: readonly SandboxRef[], before: number): Left
     why,
     files,
     async remove() {
-      if (files && listDirectory(join(place.directory, "run")).some((name) => Number(name) > before))
+      if (refs.length === 0 && listDirectory(join(place.directory, "run")).some((name) => Number(name) > before))
         throw new HoldfastError("busy", `${path} is used again: a sandbox of the task was made meanwhile`, { facts: { path } });
       await removeTree(path);
       await removeUnused(place);
@@ -53,7 +52,7 @@ function leftIn(place: Place, refs: readonly SandboxRef[], before: number): Left
   const left = [
     ...runs.map((createdAt) => own(runOf(place, { createdAt }), "the socket and state of a container that is gone")),
     ...listDirectory(place.directory)
-      .filter((name) => MAKING.test(name) && !inTheMaking)
+      .filter((name) => OF_MAKERS.test(name) && !inTheMaking)
       .map((name) => own(join(place.directory, name), "a container was being made when its maker was killed")),
     ...(record ? [own(join(place.directory, RECORD_FILE), `the record${task}, whose container is gone`)] : []),
     ...kept.map((path) => own(path, `files${task} whose sandbox is gone; the next one of the task would have them`, true)),

@@ -71,13 +71,19 @@ export function createMaker({ driver, root, labels, containers, engine, context,
       if (result.code === 0 || !refusesDisk(result.stderr)) return result;
       disk.learn(identity);
     }
-    if (wanted) unlimited(`the disk cannot be limited to ${limits.diskMb} MB: the engine's storage has no such limit`, "disk", limits);
+    if (wanted)
+      unlimited(
+        `the disk cannot be limited to ${limits.diskMb} MB: the engine's storage has no such limit`,
+        limits,
+        "terminal.container_disk",
+      );
     return attempt(false);
   };
-  const unlimited = (what: string, limit: string, { strict }: SandboxSpec["limits"]): void => {
-    const hint = `set terminal.container_${limit} to 0, or terminal.container_limits to lenient`;
+  /** `key`: 0 there asks for no such limit. */
+  const unlimited = (what: string, { strict }: SandboxSpec["limits"], key?: string): void => {
+    const hint = `set ${key ? `${key} to 0, or ` : ""}terminal.container_limits to lenient`;
     if (strict) throw new HoldfastError("sandbox-create-failed", `${what}, and terminal.container_limits is strict`, { hint });
-    log.warn(`${what}, so the sandbox has none (terminal.container_${limit}: 0 asks for none)`);
+    log.warn(`${what}, so the sandbox has none${key ? ` (${key}: 0 asks for none)` : ""}`);
   };
 
   return async (owner, spec, image, options) => {
@@ -119,7 +125,7 @@ export function createMaker({ driver, root, labels, containers, engine, context,
       const result = await runWithin(spec.limits, lineFor, options);
       const id = idFrom(result);
       if (id === null) return null;
-      for (const line of leftOut(result.stderr)) unlimited(`the engine left a limit out (${line})`, limitIn(line), spec.limits);
+      for (const line of leftOut(result.stderr)) unlimited(`the engine left a limit out (${line})`, spec.limits);
       const settings = settingsOf(spec);
       const ref: SandboxRef = { driver, id, owner, fingerprint: print, state: "running", createdAt, settings, persist };
       await remember(ref);
@@ -145,8 +151,4 @@ function idFrom({ code, stdout, stderr }: EngineResult): string | null {
 /** The client makes the file first, and writes to it when it knows what. */
 function idIn(cidFile: string): string | null {
   return (existsSync(cidFile) && readFileSync(cidFile, "utf8").trim()) || null;
-}
-
-function limitIn(line: string): string {
-  return /memory|swap/i.test(line) ? "memory" : "cpu";
 }

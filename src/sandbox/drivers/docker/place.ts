@@ -2,12 +2,16 @@
 import { chmod, mkdir, rmdir } from "node:fs/promises";
 import { join } from "node:path";
 import { systemCode } from "../../../base/errors.ts";
+import { listDirectory } from "../../../base/list-directory.ts";
 import { makeDirectory } from "../../../base/make-directory.ts";
 import { removeTree } from "../../../base/remove-tree.ts";
 import type { Owner } from "../../driver.ts";
 import { makeSecret } from "../shared/daemon-socket.ts";
 import { sandboxDirectory } from "../shared/refs.ts";
 import { RECORD_FILE } from "../shared/sandbox-record.ts";
+
+/** Files that are only there while a container is made. */
+export const OF_MAKERS = /^(?:cid-|env-|sandbox\.json\.)/;
 
 export interface Place {
   readonly directory: string;
@@ -67,7 +71,10 @@ export async function removeRun(place: Place, of: { createdAt: number }): Promis
 /** With `files`, also what is in the workspace and the home. */
 export async function removePlace({ directory, workspace, home }: Place, { files }: { files: boolean }): Promise<void> {
   for (const path of [join(directory, RECORD_FILE), ...(files ? [workspace, home] : [])]) await removeTree(path);
-  for (const path of [join(directory, "run"), directory]) if (!(await removeEmpty(path))) return;
+  if (!(await removeEmpty(join(directory, "run")))) return;
+  // Whoever makes a container has a directory there, so these are of makers that were killed.
+  for (const name of listDirectory(directory)) if (OF_MAKERS.test(name)) await removeTree(join(directory, name));
+  await removeEmpty(directory);
 }
 
 /** What was made for a container that then was not, unless another one uses it or something is kept there. */

@@ -45,7 +45,7 @@ export function createOrphanReaper({ containers, labels, settings, clock, log, a
         if (owner === null || status !== "exited" || finishedAt === null || clock.now() - finishedAt <= oldestMs) continue;
         const entry = { what: "removed", sandbox: id, backend: "docker", profile, task: owner.task, reason: "orphaned" } as const;
         try {
-          await containers.remove(id);
+          await containers.remove(id, { ended: true });
           removed++;
           audit(entry);
           await onRemoved(owner, theirs);

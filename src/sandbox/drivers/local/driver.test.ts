@@ -95,7 +95,9 @@ test("what killed processes left is removed when a sandbox is made an hour later
   expect(await left()).toEqual([".gone-x", ".new-x", "i", "pipe-x", "sessions"]);
 
   const clock = createManualClock(systemClock.now() + 61 * 60 * 1000);
-  const later = createDriver(driverContext({ sandboxDir: join(scratch.path, "sandboxes"), clock }));
+  const later = createDriver(
+    driverContext({ sandboxDir: join(scratch.path, "sandboxes"), hostEnv: { PATH: process.env.PATH ?? "" }, clock }),
+  );
   await later.create({ ...owner, task: "later" }, sandboxSpec());
   expect(await left()).toEqual(["i", "sessions"]);
   expect(await driver.list(owner)).toEqual([ref]);
