@@ -6,7 +6,7 @@ import { type App, createApp } from "../../src/app/create-app.ts";
 import { systemClock } from "../../src/base/clock.ts";
 import { type CliResult, createTestCli, type TestCli } from "../helpers/cli.ts";
 import type { EngineContainer, TestEngine } from "../helpers/engine.ts";
-import { BASE_IMAGE } from "../helpers/engine-image.ts";
+import { engineVariables } from "../helpers/engine-harness.ts";
 import { LONG } from "./engine-bench.ts";
 
 export interface AuditLine {
@@ -39,15 +39,7 @@ export interface CliBench {
 
 export async function cliBench(engine: TestEngine, variables: Readonly<Record<string, string>> = {}): Promise<CliBench> {
   const cli = await createTestCli();
-  const env = {
-    ...engine.env,
-    HOLDFAST_DOCKER_BINARY: engine.binary,
-    TERMINAL_BACKEND: "docker",
-    TERMINAL_DOCKER_IMAGE: BASE_IMAGE,
-    TERMINAL_DOCKER_NETWORK: "false",
-    TERMINAL_CONTAINER_DISK: "0",
-    ...variables,
-  };
+  const env = { ...engineVariables(engine), ...variables };
   const install = async () => (await readFile(join(cli.home, "install-id"), "utf8")).trim();
   const containers = async () => engine.containers(`holdfast-install=${await install()}`);
   const apps: App[] = [];

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { createTestCli } from "../helpers/cli.ts";
 import { ENGINE_LIMIT_MS, type PrivateEngine, privateEngine } from "../helpers/engine.ts";
-import { BASE_IMAGE } from "../helpers/engine-image.ts";
+import { engineVariables } from "../helpers/engine-harness.ts";
 import { failureOf } from "../helpers/failure-of.ts";
 import { describeIf } from "../helpers/requirements.ts";
 import { containerSpec, engineBench, LONG } from "./engine-bench.ts";
@@ -28,13 +28,7 @@ describeIf(["cc", "mmdebstrap", "dockerd", "mount"], "an engine that hangs", () 
     "S2 is named by every command that needs it, and all works again when it goes on",
     async () => {
       await using cli = await createTestCli();
-      const env = {
-        ...engine.env,
-        HOLDFAST_DOCKER_BINARY: engine.binary,
-        TERMINAL_BACKEND: "docker",
-        TERMINAL_DOCKER_IMAGE: BASE_IMAGE,
-        TERMINAL_DOCKER_NETWORK: "false",
-      };
+      const env = engineVariables(engine);
       const [exec, doctor, ...others] = await frozen(() =>
         Promise.all([
           cli.runProcess(["exec", "--json", "--", "true"], { env }),

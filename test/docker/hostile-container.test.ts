@@ -16,8 +16,7 @@ import { doneFrame, str } from "../daemon/frames.ts";
 import { eventually } from "../daemon/machine.ts";
 import { createTestCli } from "../helpers/cli.ts";
 import { ENGINE_LIMIT_MS, type TestEngine, testEngine } from "../helpers/engine.ts";
-import { engineDriver } from "../helpers/engine-harness.ts";
-import { BASE_IMAGE } from "../helpers/engine-image.ts";
+import { engineDriver, engineVariables } from "../helpers/engine-harness.ts";
 import { failureOf } from "../helpers/failure-of.ts";
 import { createManualClock } from "../helpers/manual-clock.ts";
 import { describeIf } from "../helpers/requirements.ts";
@@ -140,14 +139,7 @@ describeIf(["cc", "dockerd", "mmdebstrap"], "what a container can put in place o
     return { bench, ref, runDir, daemon, driver, open };
   };
 
-  const cliVariables = () => ({
-    ...engine.env,
-    HOLDFAST_DOCKER_BINARY: engine.binary,
-    TERMINAL_BACKEND: "docker",
-    TERMINAL_DOCKER_IMAGE: BASE_IMAGE,
-    TERMINAL_DOCKER_NETWORK: "false",
-    TERMINAL_CONTAINER_DISK: "0",
-  });
+  const cliVariables = () => engineVariables(engine);
 
   test(
     "is no socket, no file and no link that the host would follow, wait for or read to the end",

@@ -4,7 +4,7 @@ import { dirname, join } from "node:path";
 import { afterEach, beforeAll, beforeEach, expect, test } from "vitest";
 import { createTestCli, type TestCli } from "../helpers/cli.ts";
 import { ENGINE_LIMIT_MS, type TestEngine, testEngine } from "../helpers/engine.ts";
-import { BASE_IMAGE } from "../helpers/engine-image.ts";
+import { engineVariables } from "../helpers/engine-harness.ts";
 import { describeIf } from "../helpers/requirements.ts";
 import { containerSpec, describeEngines, engineBench, LONG } from "./engine-bench.ts";
 
@@ -62,14 +62,7 @@ describeIf(["cc", "dockerd", "mmdebstrap"], "on the command line of the docker b
   }, ENGINE_LIMIT_MS);
   beforeEach(async () => {
     cli = await createTestCli();
-    env = {
-      ...engine.env,
-      HOLDFAST_DOCKER_BINARY: engine.binary,
-      TERMINAL_BACKEND: "docker",
-      TERMINAL_DOCKER_IMAGE: BASE_IMAGE,
-      TERMINAL_DOCKER_NETWORK: "false",
-      TERMINAL_CONTAINER_DISK: "0",
-    };
+    env = engineVariables(engine);
   });
   afterEach(() => cli[Symbol.asyncDispose]());
   const everything = async () => (await readdir(dirname(cli.home), { recursive: true })).sort();

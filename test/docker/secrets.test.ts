@@ -8,7 +8,7 @@ import { randomId } from "../../src/base/ids.ts";
 import { eventually } from "../daemon/machine.ts";
 import { createTestCli, type TestCli } from "../helpers/cli.ts";
 import { ENGINE_LIMIT_MS, type TestEngine, testEngine } from "../helpers/engine.ts";
-import { BASE_IMAGE } from "../helpers/engine-image.ts";
+import { engineVariables } from "../helpers/engine-harness.ts";
 import { failureOf } from "../helpers/failure-of.ts";
 import { describeIf } from "../helpers/requirements.ts";
 import { containerSpec, describeEngines, engineBench, LONG } from "./engine-bench.ts";
@@ -139,14 +139,7 @@ describeIf(["cc", "dockerd", "mmdebstrap"], "a caller with credentials", () => {
   }, ENGINE_LIMIT_MS);
   beforeEach(async () => {
     cli = await createTestCli();
-    env = {
-      ...engine.env,
-      HOLDFAST_DOCKER_BINARY: engine.binary,
-      TERMINAL_BACKEND: "docker",
-      TERMINAL_DOCKER_IMAGE: BASE_IMAGE,
-      TERMINAL_DOCKER_NETWORK: "false",
-      TERMINAL_CONTAINER_DISK: "0",
-    };
+    env = engineVariables(engine);
   });
   afterEach(async () => {
     await cli.run(["sandbox", "rm", "--force", "--", "default"], { env });

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { afterEach, beforeAll, beforeEach, expect, test } from "vitest";
 import { createTestCli, type TestCli } from "../helpers/cli.ts";
 import { ENGINE_LIMIT_MS, type TestEngine, testEngine } from "../helpers/engine.ts";
-import { BASE_IMAGE } from "../helpers/engine-image.ts";
+import { engineVariables } from "../helpers/engine-harness.ts";
 import { describeIf } from "../helpers/requirements.ts";
 
 describeIf(["cc", "dockerd", "mmdebstrap"], "a computer that stays, in a container", () => {
@@ -16,15 +16,7 @@ describeIf(["cc", "dockerd", "mmdebstrap"], "a computer that stays, in a contain
   }, ENGINE_LIMIT_MS);
   beforeEach(async () => {
     cli = await createTestCli();
-    env = {
-      ...engine.env,
-      HOLDFAST_DOCKER_BINARY: engine.binary,
-      TERMINAL_BACKEND: "docker",
-      TERMINAL_DOCKER_IMAGE: BASE_IMAGE,
-      TERMINAL_DOCKER_NETWORK: "false",
-      // The engine's storage cannot limit it, and would say so.
-      TERMINAL_CONTAINER_DISK: "0",
-    };
+    env = engineVariables(engine);
   });
   afterEach(async () => {
     for (const { task } of await sandboxes()) await cli.run(["sandbox", "rm", "--force", "--", task], { env });

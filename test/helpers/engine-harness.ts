@@ -36,6 +36,19 @@ export async function engineDriver(
   );
 }
 
+/** What the command line needs to use that engine. */
+export function engineVariables(engine: TestEngine): Record<string, string> {
+  return {
+    ...engine.env,
+    HOLDFAST_DOCKER_BINARY: engine.binary,
+    TERMINAL_BACKEND: "docker",
+    TERMINAL_DOCKER_IMAGE: BASE_IMAGE,
+    TERMINAL_DOCKER_NETWORK: "false",
+    // The engine's storage cannot limit it, and would say so.
+    TERMINAL_CONTAINER_DISK: "0",
+  };
+}
+
 export function engineHarness(engine: () => TestEngine, options: EngineDriverOptions = {}): CreateHarness {
   return async (directory) => {
     // Names that cases give to images. One after the other: of an image in a store that is only read, Podman keeps one further name.

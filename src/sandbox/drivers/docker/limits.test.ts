@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { createManualClock } from "../../../../test/helpers/manual-clock.ts";
 import { temporaryDirectory } from "../../../../test/helpers/temporary-directory.ts";
+import { silentLogger } from "../../../base/log.ts";
 import { createDiskKnowledge, leftOut, refusesDisk } from "./limits.ts";
 
 test.each([
@@ -37,14 +38,14 @@ async function knowledge() {
   onTestFinished(() => place[Symbol.asyncDispose]());
   const path = join(place.path, "no-disk-limit");
   const clock = createManualClock();
-  return { path, clock, disk: createDiskKnowledge(path, { clock }) };
+  return { path, clock, disk: createDiskKnowledge(path, { clock, log: silentLogger }) };
 }
 
 test("S7 what an engine cannot is known to other processes, for a day, and of that engine alone", async () => {
   const { path, clock, disk } = await knowledge();
   expect(disk.cannot("docker 1")).toBe(false);
   disk.learn("docker 1");
-  const other = createDiskKnowledge(path, { clock });
+  const other = createDiskKnowledge(path, { clock, log: silentLogger });
   expect([other.cannot("docker 1"), other.cannot("docker 2")]).toEqual([true, false]);
   await clock.advance(24 * 3600 * 1000 - 1);
   expect(other.cannot("docker 1")).toBe(true);

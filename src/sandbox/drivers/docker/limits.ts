@@ -1,7 +1,9 @@
 /** @module Limits that an engine may not be able to apply (S7). */
-import { readFileSync, writeFileSync } from "node:fs";
+import { writeFileSync } from "node:fs";
 import type { Clock } from "../../../base/clock.ts";
-import { systemCode } from "../../../base/errors.ts";
+import { describeError, HoldfastError } from "../../../base/errors.ts";
+import type { Logger } from "../../../base/log.ts";
+import { readStateFile } from "../../../base/regular-file.ts";
 
 /** Storage is moved now and then: after that the engine is asked anew. */
 const KNOWN_FOR_MS = 24 * 3600 * 1000;
@@ -25,21 +27,28 @@ export interface DiskKnowledge {
 }
 
 /** Asking costs a failed `run`, so the answer is kept in a file for other processes. `engine`: which one. */
-export function createDiskKnowledge(path: string, { clock }: { clock: Clock }): DiskKnowledge {
+export function createDiskKnowledge(path: string, { clock, log }: { clock: Clock; log: Logger }): DiskKnowledge {
   return {
     cannot(engine) {
-      const [known, at] = textOf(path).split("\n");
+      const [known, at] = remembered(path).split("\n");
       return known === engine && Number(at) > clock.now() - KNOWN_FOR_MS;
     },
-    learn: (engine) => writeFileSync(path, `${engine}\n${clock.now()}\n`, { mode: 0o600 }),
+    learn(engine) {
+      try {
+        writeFileSync(path, `${engine}\n${clock.now()}\n`, { mode: 0o600 });
+      } catch (error) {
+        log.warn(`cannot remember that the disk cannot be limited: ${describeError(error)}`, { path });
+      }
+    },
   };
 }
 
-function textOf(path: string): string {
+/** Only to save time, so a file that cannot be read says nothing. */
+function remembered(path: string): string {
   try {
-    return readFileSync(path, "utf8");
+    return readStateFile(path) ?? "";
   } catch (error) {
-    if (systemCode(error) === "ENOENT") return "";
-    throw error;
+    if (!HoldfastError.isInstance(error)) throw error;
+    return "";
   }
 }

@@ -45,7 +45,7 @@ export interface Made {
 
 export function createMaker({ driver, root, labels, containers, engine, context, removeHalfMade }: MakerOptions): MakeContainer {
   const { daemonProgram, clock, log } = context;
-  const disk = createDiskKnowledge(join(root, "no-disk-limit"), { clock });
+  const disk = createDiskKnowledge(join(root, "no-disk-limit"), { clock, log });
 
   /** The one before it, if it was removed from outside, has left its socket and state. */
   const remember = async ({ id, owner, fingerprint: print, createdAt, persist, settings = {} }: SandboxRef): Promise<void> => {
