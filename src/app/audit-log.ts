@@ -1,5 +1,5 @@
 /** @module The audit log: a line of JSON in the profile's `audit.log` for each sandbox that was stopped or removed (S31). */
-import { appendFileSync, mkdirSync, readFileSync, renameSync, statSync } from "node:fs";
+import { appendFileSync, closeSync, mkdirSync, openSync, readFileSync, readSync, renameSync, statSync } from "node:fs";
 import { hostname } from "node:os";
 import { dirname } from "node:path";
 import type { Audit, AuditEntry } from "../base/audit.ts";
@@ -31,6 +31,8 @@ export function createAuditLog({ path, program, clock, log }: AuditLogOptions): 
     const record: AuditRecord = { time: new Date(clock.now()).toISOString(), ...entry, by };
     try {
       mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
+      // A pipe would be waited for without end.
+      if (statSync(path, { throwIfNoEntry: false })?.isFile() === false) throw new Error("it is not a regular file");
       makeRoom(path);
       // In one piece and at its end, whoever else writes.
       appendFileSync(path, `${isCutShort(path) ? "\n" : ""}${JSON.stringify(record)}\n`, { mode: 0o600 });
@@ -70,15 +72,19 @@ function makeRoom(path: string): void {
 
 /** A line that a full disk cut short must not take the next one with it. */
 function isCutShort(path: string): boolean {
-  const text = textOf(path);
-  return text !== "" && !text.endsWith("\n");
+  const size = statSync(path, { throwIfNoEntry: false })?.size ?? 0;
+  if (size === 0) return false;
+  const file = openSync(path, "r");
+  try {
+    const last = Buffer.alloc(1);
+    readSync(file, last, 0, 1, size - 1);
+    return last[0] !== 0x0a;
+  } finally {
+    closeSync(file);
+  }
 }
 
 function textOf(path: string): string {
-  try {
-    return readFileSync(path, "utf8");
-  } catch (error) {
-    if (systemCode(error) === "ENOENT") return "";
-    throw error;
-  }
+  if (statSync(path, { throwIfNoEntry: false })?.isFile() !== true) return "";
+  return readFileSync(path, "utf8");
 }

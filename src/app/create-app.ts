@@ -157,7 +157,7 @@ export async function createApp(options: AppOptions): Promise<App> {
     driver,
     driverNamed,
     lifecycle,
-    spec: async () => specFromConfig((await config()).values, (await driver()).capabilities, { cwd }),
+    spec: async () => specFromConfig((await config()).values, (await driver()).capabilities, { cwd, root }),
     owner: async (task) => ({ install: await install(), profile: profile.name, task: parseTaskName(task) }),
     async forTask(task) {
       const ofTask = options.ofTask ? null : readTaskSettings(profile.home, parseTaskName(task));

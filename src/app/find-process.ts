@@ -3,12 +3,11 @@ import { HoldfastError } from "../base/errors.ts";
 import { didYouMean } from "../base/suggest.ts";
 import type { Processes, ProcessInfo } from "../sandbox/process.ts";
 import type { App } from "./create-app.ts";
-import { existingSandbox, useSandbox } from "./sandbox-of-task.ts";
+import { visitSandbox } from "./sandbox-of-task.ts";
 
-/** @throws `sandbox-not-found`: nothing is made, since there is nothing to find in a new sandbox. */
-export async function processesOf(app: App, task: string, signal?: AbortSignal): Promise<Processes> {
-  await existingSandbox(app, task);
-  return (await useSandbox(app, task, signal)).sandbox.processes;
+/** @throws `sandbox-not-found`, `sandbox-stopped`: nothing is made or started, since there is nothing to find in a new sandbox. */
+export async function processesOf(app: App, task: string): Promise<Processes> {
+  return (await visitSandbox(app, task)).processes;
 }
 
 /** @throws `sandbox-not-found`, `process-not-found`, or `invalid-input` when several fit */

@@ -52,9 +52,9 @@ describe("S30 when a sandbox goes", () => {
   });
 
   test("what stays is said", () => {
-    expect(whatStays(rules, { isolatesFiles: true })).toContain("stay for the next one of the task");
-    expect(whatStays({ ...rules, container_persistent: false }, { isolatesFiles: true })).toMatch(/^nothing:/);
-    expect(whatStays(rules, { isolatesFiles: false })).toContain("the host's own files, which stay");
+    expect(whatStays({ kept: true, isolatesFiles: true })).toContain("stay for the next one of the task");
+    expect(whatStays({ kept: false, isolatesFiles: true })).toMatch(/^nothing:/);
+    expect(whatStays({ kept: true, isolatesFiles: false })).toContain("the host's own files, which stay");
   });
 });
 

@@ -39,7 +39,7 @@ export function whenItGoes(kept: Kept, { rules, isolatesFiles, now }: KeepingOpt
     if (!kept.persists) sentences.push("it is removed when the turn or the process that made it ends (it was made not to persist)");
   }
   if (isolatesFiles) sentences.push(reaping(kept, rules, now));
-  sentences.push("`holdfast sandbox rm` removes it with all its files; nothing else does");
+  sentences.push("`holdfast sandbox rm` removes it, and its files with it");
   return sentences;
 }
 
@@ -55,11 +55,11 @@ function reaping({ state, stoppedAt }: Kept, rules: KeepingRules, now: number): 
 }
 
 /** What of it stays when it goes without `rm`. */
-export function whatStays({ container_persistent: kept }: KeepingRules, { isolatesFiles }: { isolatesFiles: boolean }): string {
+export function whatStays({ kept, isolatesFiles }: { kept: boolean; isolatesFiles: boolean }): string {
   if (!isolatesFiles) return "commands work on the host's own files, which stay whatever becomes of the sandbox";
   return kept
-    ? "the files in its home and workspace are on the host and stay for the next one of the task (terminal.container_persistent)"
-    : "nothing: its files go with it (terminal.container_persistent is false)";
+    ? "the files in its home and workspace are on the host and stay for the next one of the task, unless `holdfast sandbox rm` removes them"
+    : "nothing: its files go with it";
 }
 
 /** Whether `prune` takes it: as the orphan reaper would, but also what never ran. */

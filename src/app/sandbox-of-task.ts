@@ -4,6 +4,7 @@ import { HoldfastError } from "../base/errors.ts";
 import { suggest } from "../base/suggest.ts";
 import type { Lease } from "../lifecycle/lifecycle.ts";
 import type { SandboxRef } from "../sandbox/driver.ts";
+import type { Sandbox } from "../sandbox/sandbox.ts";
 import type { App } from "./create-app.ts";
 
 /** The sandbox of the task, made if it is not there. */
@@ -11,6 +12,12 @@ export async function useSandbox(app: App, task: string, signal?: AbortSignal): 
   const parts = app.forTask(task).then((own) => Promise.all([own.lifecycle(), own.owner(task), own.spec()]));
   const [lifecycle, owner, spec] = await untilAborted(parts, signal, "the call was cancelled before the command ran");
   return lifecycle.acquire(owner, spec, signal ? { signal } : {});
+}
+
+/** The sandbox of the task as it is: for whoever only looks. @throws `sandbox-not-found`, `sandbox-stopped` */
+export async function visitSandbox(app: App, task: string): Promise<Sandbox> {
+  const ref = await existingSandbox(app, task);
+  return (await (await app.forTask(task)).lifecycle()).visit(ref);
 }
 
 /** Null when the task has none; nothing is made. */

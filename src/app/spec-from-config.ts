@@ -8,8 +8,15 @@ import { realPath } from "./real-path.ts";
 
 const CONTAINER_PIDS = 256;
 
+export interface Surroundings {
+  /** The caller's directory. */
+  readonly cwd: string;
+  /** The home of all profiles. */
+  readonly root: string;
+}
+
 /** Keys that have no effect on a backend stay out of the spec: a change of theirs must not look like a changed sandbox. */
-export function specFromConfig({ terminal }: Config, capabilities: Capabilities, { cwd }: { cwd: string }): SandboxSpec {
+export function specFromConfig({ terminal }: Config, capabilities: Capabilities, { cwd, root }: Surroundings): SandboxSpec {
   const common = {
     backend: terminal.backend,
     cwd: terminal.cwd,
@@ -40,7 +47,7 @@ export function specFromConfig({ terminal }: Config, capabilities: Capabilities,
     keepFiles: terminal.container_persistent,
     env: terminal.docker_env,
     forwardEnv: terminal.docker_forward_env,
-    mounts: mountsOf(terminal, cwd),
+    mounts: mountsOf(terminal, { cwd, root }),
     limits: {
       cpu: terminal.container_cpu,
       memoryMb: terminal.container_memory,
@@ -55,14 +62,16 @@ export function specFromConfig({ terminal }: Config, capabilities: Capabilities,
 }
 
 /** An explicit volume at /workspace wins over the caller's directory. */
-function mountsOf(terminal: Config["terminal"], cwd: string): Mount[] {
+function mountsOf(terminal: Config["terminal"], { cwd, root }: Surroundings): Mount[] {
   const home = homedir();
   const volumes = terminal.docker_volumes.map((entry) => parseVolume(entry, { home }));
   const free = !volumes.some(({ target }) => target === WORKSPACE);
   const caller = terminal.docker_mount_cwd_to_workspace && free ? [{ source: cwd, target: WORKSPACE, readOnly: false }] : [];
   const mounts = [...volumes, ...caller];
   for (const { source } of mounts) {
-    if (source.startsWith("/")) guardHome(realPath(source), { realHome: realPath(home), allowed: terminal.docker_allow_home_mount });
+    if (!source.startsWith("/")) continue;
+    const homes = { realHome: realPath(home), holdfastHome: realPath(root) };
+    guardHome(realPath(source), { ...homes, allowed: terminal.docker_allow_home_mount });
   }
   return mounts;
 }

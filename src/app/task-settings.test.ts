@@ -2,6 +2,7 @@ import { mkdir, readdir, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { temporaryDirectory } from "../../test/helpers/temporary-directory.ts";
+import { silentLogger } from "../base/log.ts";
 import { forgetTaskSettings, listTaskSettings, readTaskSettings, settingsFor, writeTaskSettings } from "./task-settings.ts";
 
 async function home(): Promise<string> {
@@ -46,7 +47,7 @@ describe("S45 settings of tasks", () => {
     const where = await home();
     const build = { task: "build", settings: { "terminal.docker_image": "debian" } };
     expect(readTaskSettings(where, "build")).toBeNull();
-    expect(listTaskSettings(where)).toEqual([]);
+    expect(listTaskSettings(where, { log: silentLogger })).toEqual([]);
     await writeTaskSettings(where, { ...build, settings: { "terminal.backend": "local" } });
     await writeTaskSettings(where, build);
     expect(readTaskSettings(where, "build")).toMatchObject(build);
@@ -64,7 +65,7 @@ describe("S45 settings of tasks", () => {
     const tasks = ["Build", "build", "bui/ld", "bui_ld", "..", "a b", "ü".repeat(80)];
     for (const task of tasks) await writeTaskSettings(where, { task, settings: { "terminal.docker_image": task } });
     expect(tasks.map((task) => readTaskSettings(where, task)?.settings["terminal.docker_image"])).toEqual(tasks);
-    expect(new Set(listTaskSettings(where).map(({ task }) => task))).toEqual(new Set(tasks));
+    expect(new Set(listTaskSettings(where, { log: silentLogger }).map(({ task }) => task))).toEqual(new Set(tasks));
   });
 
   test.each([["{"], ["null"], ['{"version":2,"task":"build","settings":{}}'], ['{"version":1,"task":"build","settings":{"a":1}}']])(
@@ -83,6 +84,6 @@ describe("S45 settings of tasks", () => {
     const where = await home();
     await mkdir(join(where, "tasks"));
     await writeFile(join(where, "tasks/notes.txt"), "mine");
-    expect(listTaskSettings(where)).toEqual([]);
+    expect(listTaskSettings(where, { log: silentLogger })).toEqual([]);
   });
 });

@@ -1,13 +1,14 @@
 /** @module Settings that a task has for itself (S45): a file in the profile's `tasks`, so that every process comes to the same sandbox. */
-import { readFileSync } from "node:fs";
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import * as z from "zod/mini";
 import { writeFileAtomic } from "../base/atomic-file.ts";
-import { describeError, HoldfastError, systemCode } from "../base/errors.ts";
+import { describeError, HoldfastError } from "../base/errors.ts";
 import { listDirectory } from "../base/list-directory.ts";
+import type { Logger } from "../base/log.ts";
 import { makeDirectory } from "../base/make-directory.ts";
 import { taskSegment } from "../base/names.ts";
+import { readStateFile } from "../base/regular-file.ts";
 import { BACKENDS } from "../sandbox/backends.gen.ts";
 
 const FOLDER = "tasks";
@@ -48,12 +49,25 @@ export function settingsFor({ backend, image }: TaskChoice, configured: string):
 
 /** Null when the task has none. @throws `state-unreadable` */
 export function readTaskSettings(home: string, task: string): TaskSettings | null {
-  return readFile(pathOf(home, task));
+  const path = pathOf(home, task);
+  const found = readSettings(path);
+  // One that was put there under another name must not send the task elsewhere.
+  if (found !== null && found.task !== task) throw unreadable(path, `it is of task ${JSON.stringify(found.task)}`);
+  return found;
 }
 
-export function listTaskSettings(home: string): TaskSettings[] {
+/** One that cannot be read is told and left out: it must not hide the others. */
+export function listTaskSettings(home: string, { log }: { log: Logger }): TaskSettings[] {
   const files = listDirectory(join(home, FOLDER)).filter((name) => name.endsWith(".json"));
-  return files.flatMap((name) => readFile(join(home, FOLDER, name)) ?? []);
+  return files.flatMap((name) => {
+    try {
+      return readSettings(join(home, FOLDER, name)) ?? [];
+    } catch (error) {
+      if (!HoldfastError.isInstance(error)) throw error;
+      log.warn(`${error.message}; ${error.hint}`, error.facts);
+      return [];
+    }
+  });
 }
 
 export async function writeTaskSettings(home: string, { task, settings }: TaskSettings): Promise<void> {
@@ -69,15 +83,20 @@ function pathOf(home: string, task: string): string {
   return join(home, FOLDER, `${taskSegment(task)}.json`);
 }
 
-function readFile(path: string): TaskSettings | null {
+function readSettings(path: string): TaskSettings | null {
+  const text = readStateFile(path);
+  if (text === undefined) return null;
   try {
-    return z.parse(Content, JSON.parse(readFileSync(path, "utf8")));
+    return z.parse(Content, JSON.parse(text));
   } catch (error) {
-    if (systemCode(error) === "ENOENT") return null;
-    throw new HoldfastError("state-unreadable", `${path} does not hold the settings of a task: ${describeError(error)}`, {
-      hint: "remove or correct the file",
-      facts: { path },
-      cause: error,
-    });
+    throw unreadable(path, describeError(error), error);
   }
+}
+
+function unreadable(path: string, reason: string, cause?: unknown): HoldfastError {
+  return new HoldfastError("state-unreadable", `${path} does not hold the settings of a task: ${reason}`, {
+    hint: "remove or correct the file",
+    facts: { path },
+    cause,
+  });
 }

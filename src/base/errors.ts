@@ -189,6 +189,11 @@ export const ERROR_KINDS = {
     fix: "`holdfast sandbox ls` shows what exists; the next `holdfast exec` makes one.",
     retryable: false,
   },
+  "sandbox-stopped": {
+    meaning: "The sandbox is there, but stopped, and looking into it would start it.",
+    fix: "`holdfast sandbox up TASK` starts it; so does the next `holdfast exec`.",
+    retryable: false,
+  },
   "session-failed": {
     meaning: "The shell state of a session could not be made or restored. The command did not run.",
     fix: "Remove the session with `holdfast session rm NAME` and try again.",

@@ -29,7 +29,7 @@ export async function attach(owner: Owner, spec: SandboxSpec, options: AttachOpt
   }
   // Somebody may remove it between the two steps; twice in a row is no accident.
   const made = (await make(owner, spec, options)) ?? (await make(owner, spec, options));
-  if (made) return made;
+  if (made) return found ? { ...made, ref: { ...made.ref, replaces: found.ref.id } } : made;
   throw new HoldfastError("sandbox-create-failed", `the sandbox of task ${owner.task} was removed twice while it was being opened`, {
     facts: { task: owner.task, profile: owner.profile },
   });

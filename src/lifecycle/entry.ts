@@ -16,6 +16,8 @@ export interface Entry {
   readonly origin: Origin;
   readonly connection: Connection;
   readonly sandbox: Sandbox;
+  /** The sandbox whose place it took without its owner knowing, until somebody is told. */
+  replaces: string | null;
   /** Uses under way: calls, and anything else that needs the sandbox to stay. */
   inUse: number;
   /** On the clock that only grows, so that a change of the wall clock makes nothing idle. */

@@ -60,7 +60,8 @@ interface Used<T> {
 export function createLease(first: Entry, { owner, spec, registry, teardown, capabilities, log, release }: LeaseOptions): Lease {
   let current = first;
   // The sandbox that the holder believes to be in; null when the holder itself gave it up.
-  let believed: string | null = first.ref.id;
+  let believed: string | null = first.replaces ?? first.ref.id;
+  first.replaces = null;
   let givenBack = false;
 
   const enter = async (options: Abortable): Promise<Entry> => {

@@ -354,7 +354,7 @@ describe("cleaning up", () => {
     expect(removals.map(({ fields }) => [fields.task, fields.reason])).toEqual([
       ["t1", "turn ended"],
       ["t1", "released"],
-      ["t1", "forced"],
+      ["t1", "asked for"],
     ]);
   });
 });

@@ -7,7 +7,7 @@ import type { TickingService } from "../base/service.ts";
 import { setIdleStop } from "../sandbox/daemon/status.ts";
 import type { Abortable, Owner, SandboxDriver, SandboxRef } from "../sandbox/driver.ts";
 import type { OutputLimits } from "../sandbox/output/recorder.ts";
-import { createSandbox } from "../sandbox/sandbox.ts";
+import { createSandbox, type Sandbox } from "../sandbox/sandbox.ts";
 import type { SandboxSpec } from "../sandbox/spec.ts";
 import { attach } from "./attach.ts";
 import { type CloseReport, closeEverything } from "./close.ts";
@@ -17,6 +17,7 @@ import { createIdleReaper, type ReapCounts } from "./idle-reaper.ts";
 import { type CleanupOptions, createLease, type Lease } from "./lease.ts";
 import { createRegistry } from "./registry.ts";
 import { createTeardown, type RemoveOptions } from "./teardown.ts";
+import { createVisits } from "./visit.ts";
 import { problemWithin, untilQuiet } from "./wait.ts";
 
 export type { CleanupOptions, CloseReport, Lease, OnDrift, ReapCounts };
@@ -32,6 +33,8 @@ export interface Lifecycle extends AsyncDisposable {
    * `forceRemove` removed in any case, also when this process does not hold it. Harmless when there is none.
    */
   releaseTask(owner: Owner, options?: CleanupOptions): Promise<void>;
+  /** Looks into a sandbox as it is, whatever its spec: nothing is made, replaced or started. @throws `sandbox-stopped` */
+  visit(ref: SandboxRef): Promise<Sandbox>;
   /** Removes a sandbox that ended long ago; what would outlive it stays. */
   prune(ref: SandboxRef): Promise<void>;
   /** A turn is over: what persists is left alone, connection and all; anything else is torn down. */
@@ -69,11 +72,13 @@ export function createLifecycle({ driver, clock, log, idleMs, onDrift, audit, ..
     if (connection.daemon) setIdleStop(connection.daemon.link, spec.idleStopSeconds).catch(() => {});
     const sandbox = createSandbox({ ref, connection, clock, ...forCalls });
     const lastUsedAt = clock.monotonic();
-    return { key: keyOf(owner), ref, spec, origin, connection, sandbox, inUse: 0, lastUsedAt, deferred: null, forced: false };
+    const replaces = ref.replaces ?? null;
+    return { key: keyOf(owner), ref, spec, origin, connection, sandbox, replaces, inUse: 0, lastUsedAt, deferred: null, forced: false };
   };
   const registry = createRegistry({ clock, open });
   const teardown = createTeardown({ driver, registry, clock, log, audit });
   const idleReaper = createIdleReaper({ driver, registry, teardown, clock, log, idleMs });
+  const visits = createVisits(driver, { clock, ...forCalls });
   let closing: Promise<CloseReport> | undefined;
 
   const removeTask = async (owner: Owner, options: RemoveOptions): Promise<void> => {
@@ -83,8 +88,8 @@ export function createLifecycle({ driver, clock, log, idleMs, onDrift, audit, ..
     if (entry) {
       await teardown.forceOut(entry, options);
     } else {
-      const refs = await driver.list(owner);
-      await Promise.all(refs.map((ref) => teardown.remove(ref, "forced", options)));
+      // One after the other: the last one takes along what they share.
+      for (const ref of await driver.list(owner)) await teardown.remove(ref, "asked for", options);
     }
   };
 
@@ -96,7 +101,9 @@ export function createLifecycle({ driver, clock, log, idleMs, onDrift, audit, ..
   };
 
   const close: Lifecycle["close"] = ({ limitMs = CLOSE_LIMIT_MS } = {}) => {
-    closing ??= closeEverything({ registry, teardown, services: [idleReaper], clock, log, limitMs });
+    closing ??= Promise.all([closeEverything({ registry, teardown, services: [idleReaper], clock, log, limitMs }), visits.close()]).then(
+      ([report]) => report,
+    );
     return closing;
   };
 
@@ -108,6 +115,7 @@ export function createLifecycle({ driver, clock, log, idleMs, onDrift, audit, ..
       return createLease(entry, { owner, spec, registry, teardown, capabilities: driver.capabilities, log, release: releaseTask });
     },
     releaseTask,
+    visit: visits.visit,
     prune: async (ref) => void (await teardown.remove(ref, "pruned", { ended: true })),
     async endTurn(owner) {
       const entry = registry.get(owner);

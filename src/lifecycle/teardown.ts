@@ -7,7 +7,7 @@ import type { Connection, SandboxDriver, SandboxRef } from "../sandbox/driver.ts
 import type { Entry, TeardownOutcome } from "./entry.ts";
 import type { Registry } from "./registry.ts";
 
-export type TeardownReason = "closed" | "forced" | "idle" | "lost" | "not opened" | "outdated" | "pruned" | "released" | "turn ended";
+export type TeardownReason = "closed" | "asked for" | "idle" | "lost" | "not opened" | "outdated" | "pruned" | "released" | "turn ended";
 
 /** Teardown under way, for those who wait for it or report that they could not. */
 export interface PendingTeardown {
@@ -72,7 +72,7 @@ export function createTeardown({ driver, registry, clock, log, audit }: Teardown
     } catch (error) {
       audit({ what: "removed", ...about, error: describeError(error) });
       // A forced removal is not tried again: whoever asked for it hears of the failure, and by then others may use the sandbox.
-      if (reason !== "forced") unremoved.set(ref.id, ref);
+      if (reason !== "asked for") unremoved.set(ref.id, ref);
       log.error("the sandbox could not be removed", { ...about, error: describeError(error) });
       throw error;
     }
@@ -160,7 +160,7 @@ export function createTeardown({ driver, registry, clock, log, audit }: Teardown
     },
     async forceOut(entry, options = {}) {
       entry.forced = true;
-      return startNow(entry, "forced", options);
+      return startNow(entry, "asked for", options);
     },
     writeOff(entry) {
       if (registry.holds(entry)) void startNow(entry, "lost", byRule(entry));

@@ -47,6 +47,8 @@ export interface SandboxRef {
   readonly persist?: boolean | undefined;
   /** When it ended, where it is stopped and the driver knows. Milliseconds since the epoch. */
   readonly stoppedAt?: number | undefined;
+  /** Only when it was just made: the id of one that the owner had before and that is gone, although nobody told us. */
+  readonly replaces?: string | undefined;
 }
 
 /** One process that runs in a sandbox, for people who ask what keeps it busy. */
@@ -136,8 +138,8 @@ export interface SandboxDriver {
   /** @throws `sandbox-not-found` */
   describe?(ref: SandboxRef): Promise<SandboxDescription>;
 
-  /** What sandboxes of the profile that are gone have left behind. Without it, nothing is. */
-  leftovers?(of: Omit<Owner, "task">): Promise<Leftover[]>;
+  /** What sandboxes of the profile, or of one task in it, that are gone have left behind. Without it, nothing is. */
+  leftovers?(of: Omit<Owner, "task"> & Partial<Owner>): Promise<Leftover[]>;
 }
 
 /** An open line to one sandbox: the lease. Closing it touches nothing inside; from then on `spawn` rejects with `closed`. */

@@ -1,8 +1,12 @@
 /** @module Small private files through programs inside the sandbox, for connections without a faster way. */
+import { systemClock } from "../base/clock.ts";
 import { HoldfastError } from "../base/errors.ts";
 import type { Connection, FileAccess, FileEntry } from "./driver.ts";
 
 const ABSENT = 44;
+/** Far more than a session has. Programs in a sandbox may be anything, also ones that never stop writing. */
+const LARGEST_BYTES = 16 * 1024 * 1024;
+const LIMIT_MS = 30_000;
 
 export function filesOf(connection: Connection): FileAccess {
   return connection.files ?? createFilesOverSpawn(connection);
@@ -13,12 +17,23 @@ export function createFilesOverSpawn(connection: Pick<Connection, "spawn">): Fil
   const run = async (script: string, path: string, input?: Uint8Array) => {
     const out: Uint8Array[] = [];
     const errors: Uint8Array[] = [];
+    let size = 0;
     const process = await connection.spawn(["sh", "-c", script, "sh", path], {
       stdin: input === undefined ? "none" : "pipe",
-      onOutput: (chunk, stream) => void (stream === "stdout" ? out : errors).push(new Uint8Array(chunk)),
+      onOutput(chunk, stream) {
+        size += chunk.length;
+        if (size > LARGEST_BYTES) throw tooMuch(path);
+        (stream === "stdout" ? out : errors).push(new Uint8Array(chunk));
+      },
     });
     process.stdin?.end(input);
-    const { exitCode } = await process.ended;
+    const limit = systemClock.after(LIMIT_MS, () => void process.kill({ graceMs: 0 }).catch(() => {}));
+    const { exitCode } = await process.ended
+      .catch(async (error: unknown) => {
+        await process.kill({ graceMs: 0 });
+        throw error;
+      })
+      .finally(() => limit.cancel());
     return { exitCode, output: Buffer.concat(out), message: Buffer.concat(errors).toString("utf8").trim() };
   };
 
@@ -49,6 +64,12 @@ done`;
       if (exitCode !== 0) throw new HoldfastError("state-write-failed", `cannot remove ${path}: ${message}`, { facts: { path } });
     },
   };
+}
+
+function tooMuch(path: string): HoldfastError {
+  return new HoldfastError("state-unreadable", `what the sandbox says about ${path} is larger than ${LARGEST_BYTES} bytes`, {
+    facts: { path },
+  });
 }
 
 function parseEntry(line: string): FileEntry {

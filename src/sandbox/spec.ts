@@ -54,7 +54,10 @@ export interface Difference {
 /** Setting by setting, in words. What may be secret is there as a digest only. */
 export type Settings = Readonly<Record<string, string>>;
 
+const FILES = "files in home and workspace";
 const ABSENT = "not there";
+/** Of a limit that the backend could not apply, so that no other value would make a difference. */
+export const NOT_LIMITABLE = "cannot be limited";
 /** No image and no path begins like that. */
 const SECRET = "digest of a secret: ";
 
@@ -66,7 +69,7 @@ export function settingsOf({ image, keepFiles, env, mounts, limits, hostUser, ne
   const amount = (value: number, unit = "") => (value === 0 ? "unlimited" : `${value}${unit}`);
   return {
     image: image ?? "none",
-    "files in home and workspace": keepFiles ? "kept" : "dropped",
+    [FILES]: keepFiles ? "kept" : "dropped",
     ...Object.fromEntries(Object.entries(env).map(([name, value]) => [`variable ${name}`, secret(value)])),
     ...Object.fromEntries(
       mounts.map(({ source, target, readOnly }) => [`mount at ${target}`, `${source}${readOnly ? ", read-only" : ""}`]),
@@ -93,8 +96,14 @@ export function differences(
   if (before === undefined) return [{ setting: "fingerprint", made: made.fingerprint, wanted: fingerprint(spec) }];
   const names = new Set([...Object.keys(before), ...Object.keys(wanted)]);
   return [...names]
-    .filter((setting) => before[setting] !== wanted[setting])
+    .filter((setting) => before[setting] !== wanted[setting] && before[setting] !== NOT_LIMITABLE)
     .map((setting) => ({ setting, made: shown(before[setting], "one value"), wanted: shown(wanted[setting], "another value") }));
+}
+
+/** Whether a sandbox was made to leave its files; undefined where that is not known. */
+export function keepsFiles(made: { readonly settings?: Settings | undefined } | null): boolean | undefined {
+  const files = made?.settings?.[FILES];
+  return files === undefined ? undefined : files === "kept";
 }
 
 export function describeDifference({ setting, made, wanted }: Difference): string {

@@ -1,6 +1,6 @@
 import { execFileSync } from "node:child_process";
 import { existsSync } from "node:fs";
-import { lstat, mkdir, readdir, readFile, realpath, rename, rm, symlink, truncate, writeFile } from "node:fs/promises";
+import { lstat, mkdir, readdir, readFile, readFile, realpath, rename, rm, symlink, truncate, writeFile } from "node:fs/promises";
 import { createServer } from "node:net";
 import { join } from "node:path";
 import { beforeAll, expect, onTestFinished, test } from "vitest";
@@ -373,7 +373,7 @@ describeIf(["cc", "dockerd", "mmdebstrap"], "what a container can put in place o
         await engine.run(["rm", "-f", "-v", id]);
       });
       const { id } = await cli.run(["exec", "--", "true"], { env }).then(() => cli.json<{ id: string }>(["sandbox", "inspect"], { env }));
-      const [install = ""] = await readdir(join(cli.home, "sandboxes", "docker"));
+      const install = (await readFile(join(cli.home, "install-id"), "utf8")).trim();
       await takePlace(await runDirectoryOf(join(cli.home, "sandboxes/docker", install, "default/default")), ({ type, channel }, say) => {
         const process = () =>
           createWriter().str(evil).str(evil).u32(1).u8(0).u8(0).u8(0).u8(0).u8(0).u8(0).u64(0).u64(0).u64(0).str(evil).done();

@@ -1,6 +1,7 @@
 import { existsSync } from "node:fs";
 import { expect, test } from "vitest";
 import { systemClock } from "../../src/base/clock.ts";
+import { createLabels } from "../../src/sandbox/drivers/docker/labels.ts";
 import { containerSpec, describeEngines, type EngineBench, engineBench, LONG } from "./engine-bench.ts";
 
 const LIFETIME_SECONDS = 300;
@@ -27,7 +28,8 @@ describeEngines("orphaned containers", (engine) => {
       const { Config: config } = await bench.inspect(old.id);
       const labels = Object.entries({ ...config.Labels, "holdfast-owner": '{"profile":"default","task":"created"}' });
       // One that never ran has no time at which it finished.
-      await bench.ask("create", ...labels.flatMap(([name, value]) => ["--label", `${name}=${value}`]), config.Image);
+      const name = createLabels("holdfast").containerName(bench.owner("created"));
+      await bench.ask("create", "--name", name, ...labels.flatMap(([label, value]) => ["--label", `${label}=${value}`]), config.Image);
       await bench.ask("stop", "-t", "0", old.id, other.id);
 
       const soon = await bench.driver({ settings, now: later(2 * LIFETIME_SECONDS - 60) });

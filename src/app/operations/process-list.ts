@@ -3,6 +3,7 @@ import * as z from "zod/mini";
 import { processesOf } from "../find-process.ts";
 import { defineOperation } from "../operation.ts";
 import { ProcessInfoShape } from "../process-shapes.ts";
+import { existingSandbox } from "../sandbox-of-task.ts";
 import { TaskInput } from "../schemas.ts";
 
 export const processList = defineOperation({
@@ -10,5 +11,9 @@ export const processList = defineOperation({
   summary: "List the background processes in the sandbox of a task, oldest first",
   input: z.strictObject({ task: TaskInput }),
   output: z.readonly(z.array(ProcessInfoShape)),
-  run: async (app, { task }) => (await processesOf(app, task)).list(),
+  async run(app, { task }) {
+    // In one that is stopped there are none, and asking would start it.
+    if ((await existingSandbox(app, task)).state === "stopped") return [];
+    return (await processesOf(app, task)).list();
+  },
 });

@@ -1,6 +1,7 @@
 /** @module Says why a sandbox is kept, when it goes and what has become of earlier ones. */
 import * as z from "zod/mini";
 import type { SandboxRef } from "../../sandbox/driver.ts";
+import { keepsFiles } from "../../sandbox/spec.ts";
 import { type AuditRecord, readAuditLog } from "../audit-log.ts";
 import type { App } from "../create-app.ts";
 import { whatStays, whenItGoes, whyKept } from "../keeping.ts";
@@ -40,7 +41,7 @@ export const sandboxExplain = defineOperation({
       task,
       backend,
       ...(await fate(app, ref, { rules, isolatesFiles: capabilities.isolatesFiles })),
-      stays: whatStays(rules, capabilities),
+      stays: whatStays({ kept: keepsFiles(ref) ?? rules.container_persistent, isolatesFiles: capabilities.isolatesFiles }),
       chosen: { ...readTaskSettings(app.profile.home, task)?.settings },
       history: entries.slice(-SHOWN).map(inWords),
     };

@@ -6,9 +6,9 @@ import { differences } from "../../sandbox/spec.ts";
 import type { App } from "../create-app.ts";
 import { defineOperation } from "../operation.ts";
 import type { SandboxDetails } from "../results.ts";
-import { existingSandbox, useSandbox } from "../sandbox-of-task.ts";
+import { existingSandbox } from "../sandbox-of-task.ts";
 import { SandboxSummaryShape, SessionSummaryShape, summarize, TaskInput } from "../schemas.ts";
-import { sessionList } from "./session-list.ts";
+import { summarizeSession } from "./session-list.ts";
 
 export const sandboxInspect = defineOperation({
   name: "sandbox.inspect",
@@ -60,14 +60,11 @@ export const sandboxInspect = defineOperation({
 });
 
 async function lookInside(app: App, ref: SandboxRef): Promise<Pick<SandboxDetails, "sessions" | "use" | "processes">> {
-  const { task } = ref.owner;
-  const [sessions, { sandbox }, driver] = await Promise.all([
-    sessionList.run(app, { task }),
-    useSandbox(app, task),
-    (await app.forTask(task)).driver(),
-  ]);
-  const use = withoutUs(await sandbox.status());
-  return { sessions, use, processes: driver.activity ? await driver.activity(ref) : null };
+  const own = await app.forTask(ref.owner.task);
+  const driver = await own.driver();
+  const sandbox = await (await own.lifecycle()).visit(ref);
+  const sessions = (await sandbox.sessions.list()).map(summarizeSession);
+  return { sessions, use: withoutUs(await sandbox.status()), processes: driver.activity ? await driver.activity(ref) : null };
 }
 
 /** Asking takes a connection, which says nothing about who uses the sandbox. */

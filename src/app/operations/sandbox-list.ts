@@ -32,7 +32,7 @@ export async function sandboxesOf(app: App): Promise<{ app: App; ref: SandboxRef
   const [driver, { install, profile }] = await Promise.all([app.driver(), app.owner(DEFAULT_TASK)]);
   const found = (await driver.list({ install, profile })).map((ref) => ({ app, ref }));
   const others = await Promise.all(
-    listTaskSettings(app.profile.home).map(async ({ task }) => {
+    listTaskSettings(app.profile.home, app).map(async ({ task }) => {
       const own = await app.forTask(task);
       const theirs = await own.driver();
       if (theirs.name === driver.name) return [];

@@ -70,7 +70,7 @@ async function leftBehind(app: App, options: { files: boolean }): Promise<Candid
 
 /** One for the configured backend, and for each other one that tasks have chosen for themselves. */
 async function appsOfBackends(app: App): Promise<App[]> {
-  const ofTasks = await Promise.all(listTaskSettings(app.profile.home).map(({ task }) => app.forTask(task)));
+  const ofTasks = await Promise.all(listTaskSettings(app.profile.home, app).map(({ task }) => app.forTask(task)));
   const byName = new Map<string, App>();
   for (const each of [...ofTasks, app]) byName.set((await each.driver()).name, each);
   return [...byName.values()];

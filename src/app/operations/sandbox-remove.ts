@@ -18,12 +18,13 @@ export const sandboxRemove = defineOperation({
   name: "sandbox.remove",
   summary: "Remove a sandbox: its processes, sessions and files, and what the task had chosen for itself",
   input: z.strictObject({ task: z.string(), force: z._default(z.boolean(), false) }),
-  /** Null: there was no sandbox, but the task had settings of its own, which are forgotten. */
+  /** Null: there was no sandbox, but earlier ones had left files, or the task had settings of its own. They are gone. */
   output: z.object({ removed: z.nullable(SandboxSummaryShape) }),
   async run(app, input) {
     const chosen = readTaskSettings(app.profile.home, input.task) !== null;
-    const removed = await removeSandbox(app, input).catch((error: unknown) => {
-      if (chosen && HoldfastError.isInstance(error) && error.code === "sandbox-not-found") return null;
+    const removed = await removeSandbox(app, input).catch(async (error: unknown) => {
+      if (!HoldfastError.isInstance(error) || error.code !== "sandbox-not-found") throw error;
+      if ((await clearLeftovers(app, input.task)) || chosen) return null;
       throw error;
     });
     await forgetTaskSettings(app.profile.home, input.task);
@@ -35,8 +36,21 @@ export const sandboxRemove = defineOperation({
 export async function removeSandbox(app: App, { task, force }: RemoveInput): Promise<SandboxSummary> {
   const own = await app.forTask(task);
   const ref = await existingSandbox(app, task);
-  if (!force) await refuseIfBusy(own, ref);
+  // A task may have several, of processes that did not want to share; all of them go.
+  if (!force) for (const each of await (await own.driver()).list(ref.owner)) await refuseIfBusy(own, each);
   // Whoever names a sandbox to be removed means its files too, also those that would be kept for the next one.
   await (await own.lifecycle()).releaseTask(ref.owner, { forceRemove: true, purge: true });
   return summarize(ref);
+}
+
+/** True if there were any. */
+async function clearLeftovers(app: App, task: string): Promise<boolean> {
+  const own = await app.forTask(task);
+  const [driver, owner] = await Promise.all([own.driver(), own.owner(task)]);
+  const leftovers = (await driver.leftovers?.(owner)) ?? [];
+  for (const { what, why, remove } of leftovers) {
+    await remove();
+    own.audit({ what: "cleared", sandbox: what, backend: driver.name, profile: owner.profile, task, reason: `asked for: ${why}` });
+  }
+  return leftovers.length > 0;
 }

@@ -24,6 +24,7 @@ export const sandboxStop = defineOperation({
           facts: { backend: driver.name },
         },
       );
+    if (ref.state === "stopped") return { stopped: summarize(ref) };
     if (!force) await refuseIfBusy(own, ref);
     const about = { what: "stopped", sandbox: ref.id, backend: ref.driver, profile: ref.owner.profile, task, reason: "asked for" } as const;
     try {

@@ -1,7 +1,7 @@
 /** @module Removes a session: the next call in it begins with a fresh shell. */
 import * as z from "zod/mini";
 import { defineOperation } from "../operation.ts";
-import { existingSandbox, useSandbox } from "../sandbox-of-task.ts";
+import { visitSandbox } from "../sandbox-of-task.ts";
 import { TaskInput } from "../schemas.ts";
 
 export const sessionRemove = defineOperation({
@@ -10,9 +10,7 @@ export const sessionRemove = defineOperation({
   input: z.strictObject({ task: TaskInput, session: z.string() }),
   output: z.object({ removed: z.string() }),
   async run(app, { task, session }) {
-    await existingSandbox(app, task);
-    const { sandbox } = await useSandbox(app, task);
-    await sandbox.sessions.remove(session);
+    await (await visitSandbox(app, task)).sessions.remove(session);
     return { removed: session };
   },
 });

@@ -15,6 +15,7 @@ import { attachTerminal } from "../attach-terminal.ts";
 import { DEFAULT_DETACH_KEYS, parseDetachKeys } from "../detach-keys.ts";
 import { repeatable } from "../flags.ts";
 import { interruptible } from "../interruptible.ts";
+import { refuseFleeting } from "../needs-persistence.ts";
 import { parsePatterns, showLogs, showMatches } from "../process-streams.ts";
 import { openScreen, USUAL_SIZE } from "../screen.ts";
 import { commandOf, envOption, numberFor, readableSize, terminalVariables, variables } from "../values.ts";
@@ -204,6 +205,7 @@ async function startProcess(words: string[], { app, terminal, flags }: VerbInvoc
     ...(size ? { tty: size } : {}),
     ...(keepMb === undefined ? {} : { keepBytes: Math.round(keepMb * MEGABYTE) }),
   };
+  await refuseFleeting(app, task, "the process");
   const { info } = await startInSandbox(app, task, { command: commandOf(words), options });
   if (json) terminal.json(info);
   else terminal.line(info.id);

@@ -103,7 +103,7 @@ describe("a task with a backend of its own", () => {
     expect((await cli.run(["sandbox", "inspect", "build"])).stderr).toContain("no sandbox for task build on the memory backend");
     expect(await cli.run(["sandbox", "rm", "build"])).toMatchObject({
       status: 0,
-      stderr: "note: task build had no sandbox; its own settings are forgotten\n",
+      stderr: "note: task build had no sandbox; what earlier ones left, and its own settings, are gone\n",
     });
     expect(await cli.run(["sandbox", "rm", "build"])).toMatchObject({ status: 1, stderr: expect.stringContaining("has no sandbox") });
   });
@@ -170,7 +170,7 @@ describe("sandbox explain", () => {
     expect(none).toBeNull();
     expect(history).toHaveLength(1);
     expect(history[0]).toMatch(
-      new RegExp(`^\\d{4}-\\S+Z: ${sandbox.id} was removed: forced; by holdfast sandbox rm, process \\d+ on ${hostname()}$`),
+      new RegExp(`^\\d{4}-\\S+Z: ${sandbox.id} was removed: asked for; by holdfast sandbox rm, process \\d+ on ${hostname()}$`),
     );
     expect((await cli.json<Explanation>(["sandbox", "explain", "build"])).history).toEqual([]);
     const [line = ""] = (await readFile(join(cli.home, "audit.log"), "utf8")).split("\n");

@@ -5,6 +5,7 @@ import { sandboxPrune } from "../../app/operations/sandbox-prune.ts";
 import { sandboxStop } from "../../app/operations/sandbox-stop.ts";
 import { sandboxUp } from "../../app/operations/sandbox-up.ts";
 import { DEFAULT_TASK } from "../../base/names.ts";
+import { refuseFleeting } from "../needs-persistence.ts";
 import type { Terminal } from "../render.ts";
 import { addHelpNotes, addSubverb, type VerbRunner } from "../verb.ts";
 
@@ -24,6 +25,7 @@ export function addKeepingVerbs(command: Command, { runner, unlessBusy }: Keepin
     .action((task: string) =>
       runner.run(up, async ({ app, terminal, flags }) => {
         const { image, backend } = flags as { image?: string; backend?: string };
+        if (backend === undefined) await refuseFleeting(app, task, "it");
         const result = await sandboxUp.run(app, { task, image, backend });
         if (flags.json) return terminal.json(result);
         const { sandbox, origin } = result;

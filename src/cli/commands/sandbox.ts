@@ -60,7 +60,9 @@ export const register: RegisterVerb = (command, { runner }) => {
         const { removed } = await unlessBusy(terminal, flags.force === true, (force) => sandboxRemove.run(app, { task, force }));
         if (flags.json) return terminal.json({ removed });
         terminal.note(
-          removed ? `the sandbox of task ${removed.task} is gone` : `task ${task} had no sandbox; its own settings are forgotten`,
+          removed
+            ? `the sandbox of task ${removed.task} is gone`
+            : `task ${task} had no sandbox; what earlier ones left, and its own settings, are gone`,
         );
       }),
     );
@@ -113,7 +115,7 @@ function showDescription({ status, image, limits, weakened }: SandboxDescription
   if (image !== null) terminal.fact("image", image);
   const inForce = Object.entries(limits).map(([name, value]) => `${name} ${value}`);
   terminal.fact("limits in force", inForce.join(", "));
-  terminal.fact("weakened by docker_extra_args", weakened.join(" ") || "no");
+  terminal.fact("hardening weakened by", weakened.join(" ") || "nothing");
 }
 
 function showUse({ leases, calls, processes, ptys, lastUsedFor, idleStopSeconds }: DaemonStatus, terminal: Terminal): void {

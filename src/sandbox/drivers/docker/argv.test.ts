@@ -19,7 +19,6 @@ function request({ spec, ...changes }: Partial<Omit<RunRequest, "spec">> & { spe
     startsAsRoot: true,
     init: true,
     mounts: [],
-    diskSupported: false,
     cidFile: "/h/cid",
     envFile: "/h/env",
     command: ["/holdfastd", "serve"],
@@ -37,7 +36,6 @@ test("S4 S5 S7 the whole command line, in its order", () => {
       { source: "/k/workspace", target: "/workspace", readOnly: false },
       { source: "/h/holdfastd", target: "/holdfastd", readOnly: true },
     ],
-    diskSupported: true,
     spec: { env: { DEBUG: "1", A: "secret" }, extraArgs: ["--shm-size", "1g"], network: false },
   });
   expect(runArgv(everything)).toMatchInlineSnapshot(`
@@ -152,15 +150,12 @@ test("S6 the caller's own user and group", () => {
 });
 
 describe("S7", () => {
-  const limitsOf = (changes: Partial<typeof limits>, diskSupported = true) => {
-    const line = args({ diskSupported, spec: { limits: { ...limits, ...changes } } });
+  const limitsOf = (changes: Partial<typeof limits>) => {
+    const line = args({ spec: { limits: { ...limits, ...changes } } });
     return ["--cpus", "--memory", "--storage-opt", "--pids-limit"].map((flag) => values(flag, line)[0]);
   };
 
-  test("each limit that is set is applied, the disk's only where the engine can", () => {
-    expect(limitsOf({ cpu: 0.5 })).toEqual(["0.5", "5120m", "size=51200m", "256"]);
-    expect(limitsOf({}, false)).toEqual(["1", "5120m", undefined, "256"]);
-  });
+  test("each limit that is set is applied", () => expect(limitsOf({ cpu: 0.5 })).toEqual(["0.5", "5120m", "size=51200m", "256"]));
 
   test("0 is unlimited", () =>
     expect(limitsOf({ cpu: 0, memoryMb: 0, diskMb: 0, pids: 0 })).toEqual([undefined, undefined, undefined, "-1"]));

@@ -24,8 +24,6 @@ export interface RunRequest {
   readonly init: boolean;
   /** Everything that is mounted, with absolute paths; at most one for each place. */
   readonly mounts: readonly Mount[];
-  /** The engine can limit the size of a container's own files. */
-  readonly diskSupported: boolean;
   /** Where the engine writes the id of what it made, even when its client does not live to hear of it. Must not exist. */
   readonly cidFile: string;
   /** Where `RunLine.envFile` will be. */
@@ -134,11 +132,11 @@ function scratchArgs({ spec, home, mounts, userIds, quirks }: RunRequest): strin
     .flatMap(([path, size]) => ["--tmpfs", `${path}:rw,exec,nosuid,mode=1777,size=${size}${owner}`]);
 }
 
-function limitArgs({ spec: { limits }, diskSupported }: RunRequest): string[] {
+function limitArgs({ spec: { limits } }: RunRequest): string[] {
   return [
     ...(limits.cpu > 0 ? ["--cpus", String(limits.cpu)] : []),
     ...(limits.memoryMb > 0 ? ["--memory", `${limits.memoryMb}m`] : []),
-    ...(limits.diskMb > 0 && diskSupported ? ["--storage-opt", `size=${limits.diskMb}m`] : []),
+    ...(limits.diskMb > 0 ? ["--storage-opt", `size=${limits.diskMb}m`] : []),
   ];
 }
 

@@ -4,7 +4,18 @@ import type { Abortable } from "../../driver.ts";
 import type { Engine } from "./engine.ts";
 import { type EngineFacts, preflight } from "./preflight.ts";
 
+/** Variables by which the clients choose the engine. */
+const CHOOSING = ["DOCKER_HOST", "DOCKER_CONTEXT", "CONTAINER_HOST", "CONTAINER_CONNECTION"];
+
+/** What else decides which containers are seen. */
+export interface EngineChoice {
+  readonly env?: Readonly<Record<string, string>>;
+  readonly labels?: string;
+}
+
 export interface CheckedEngine extends Engine {
+  /** Which engine it is, as far as that can be told without asking it: containers of another one are not to be found here. */
+  readonly identity: string;
   /**
    * What it is does not change while we run; asking costs as much as any other command. `anew`: whether it answers now is the question.
    * @throws `engine-not-responding` (S2), as `run` does until it has answered once
@@ -12,7 +23,12 @@ export interface CheckedEngine extends Engine {
   facts(options?: Abortable & { readonly anew?: boolean }): Promise<EngineFacts>;
 }
 
-export function checkEngine(engine: Engine): CheckedEngine {
+export function checkEngine(engine: Engine, { env = {}, labels = "" }: EngineChoice = {}): CheckedEngine {
+  const identity = [
+    engine.program,
+    ...(labels ? [`labels=${labels}`] : []),
+    ...CHOOSING.flatMap((name) => (env[name] ? [`${name}=${env[name]}`] : [])),
+  ].join(" ");
   let asked: Promise<EngineFacts> | undefined;
   let answered = false;
   const forget = () => {
@@ -37,6 +53,7 @@ export function checkEngine(engine: Engine): CheckedEngine {
 
   return {
     program: engine.program,
+    identity,
     facts,
     async run(args, options) {
       const giveUp = new AbortController();

@@ -59,10 +59,12 @@ export async function waitForSocket(
   return null;
 }
 
-/** @throws `sandbox-create-failed` when it has ended again */
+/** @throws `sandbox-create-failed` when it has ended again, `sandbox-not-found` when it is gone */
 export async function assertRunning(id: string, containers: Containers): Promise<void> {
   const container = await containers.find(id);
-  if (container?.state !== "stopped") return;
+  if (container === null)
+    throw new HoldfastError("sandbox-not-found", `the container ${id} is gone`, { facts: { sandbox: id, mayHaveRun: false } });
+  if (container.state !== "stopped") return;
   const said = await containers.logs(id);
   const how = `with status ${container.exitCode}${said && `: ${reasonOf(said)}`}`;
   throw new HoldfastError("sandbox-create-failed", `the container ended at once, ${how}`, {
@@ -83,6 +85,8 @@ export function relayStream(program: string, id: string, env: Readonly<Record<st
     stdio: ["pipe", "pipe", "ignore"],
   });
   const stream = Duplex.from({ writable: child.stdin as never, readable: child.stdout as never });
+  // Whoever reads hears of it, too; without anybody who does, an error would end this process.
+  stream.on("error", () => {});
   child.once("error", (error) => stream.destroy(error));
   child.once("close", () => stream.destroy());
   return stream;

@@ -1,15 +1,17 @@
 /** @module Sandboxes in containers, by docker or podman: one long-lived container each, found again by its name and labels. */
+import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { throwIfAborted } from "../../../base/abort.ts";
 import { describeError, HoldfastError, wrapError } from "../../../base/errors.ts";
 import { randomId } from "../../../base/ids.ts";
+import type { DaemonLink } from "../../daemon/link.ts";
 import type { Abortable, Availability, Connection, Owner, SandboxDriver, SandboxRef } from "../../driver.ts";
 import type { DriverContext } from "../../driver-context.ts";
 import type { SandboxSpec } from "../../spec.ts";
-import { proveLink } from "../shared/daemon-socket.ts";
+import { makeSecret, proveLink } from "../shared/daemon-socket.ts";
 import { isExecutable } from "../shared/host-connection.ts";
-import { ownerMatches, profileDirectory, sandboxGone } from "../shared/refs.ts";
-import { readRecord } from "../shared/sandbox-record.ts";
+import { ownerMatches, profileDirectory, sandboxDirectory, sandboxGone } from "../shared/refs.ts";
+import { readRecord, type SandboxRecord, writeRecord } from "../shared/sandbox-record.ts";
 import { type CheckedEngine, checkEngine } from "./checked-engine.ts";
 import { connectContainer, linkThroughSocket, relayStream, waitForSocket, wasOpened } from "./connect.ts";
 import { createContainers, type ImageFacts } from "./containers.ts";
@@ -19,14 +21,15 @@ import { connectThroughExec } from "./exec/connection.ts";
 import { findEngine } from "./find-engine.ts";
 import { createHalfMadeRemover } from "./half-made.ts";
 import type { InspectedContainer } from "./inspect.ts";
-import { createLabels } from "./labels.ts";
-import { findLeftovers } from "./leftovers.ts";
+import { createLabels, type OwnerFilter } from "./labels.ts";
+import { findLeftovers, YOUNGEST_MS } from "./leftovers.ts";
 import { createMaker } from "./make-container.ts";
 import { refuseOwnArgs } from "./own-args.ts";
-import { placeOf, removePlace, removeRun, removeUnused, runOf } from "./place.ts";
+import { otherRuns, placeOf, removePlace, removeRun, removeUnused, runOf } from "./place.ts";
 import { createOrphanReaper } from "./reap-orphans.ts";
+import { createTreeRemover } from "./remove-as-root.ts";
 import { readTop } from "./top.ts";
-import { weakeningArgs } from "./weakening-args.ts";
+import { reachesHost, weakeningArgs } from "./weakening-args.ts";
 
 const NAME = "docker";
 const TOP_LIMIT_MS = 10_000;
@@ -39,10 +42,16 @@ export function createDriver(context: DriverContext): SandboxDriver {
   let found: CheckedEngine | undefined;
   const engine = async (): Promise<CheckedEngine> => {
     const override = context.variable("HOLDFAST_DOCKER_BINARY") ?? null;
-    found ??= checkEngine(createEngine(findEngine({ override, path: hostEnv.PATH ?? "", exists: isExecutable }), { env: hostEnv, clock }));
+    found ??= checkEngine(createEngine(findEngine({ override, path: hostEnv.PATH ?? "", exists: isExecutable }), { env: hostEnv, clock }), {
+      env: hostEnv,
+      // Under another prefix the same engine shows other containers.
+      labels: settings.label_prefix,
+    });
     return found;
   };
   const containers = createContainers(engine);
+  const removerWith = (image: string) => createTreeRemover({ engine, image });
+  const remove = removerWith(settings.docker_image);
   const reapOrphans = createOrphanReaper({
     containers,
     labels,
@@ -53,8 +62,8 @@ export function createDriver(context: DriverContext): SandboxDriver {
     async onRemoved(owner, of) {
       const { createdAt } = labels.factsOf(of);
       const place = placeOf(root, owner);
-      if (createdAt !== null) await removeRun(place, { createdAt });
-      if (readRecord(place.directory)?.createdAt === createdAt) await removePlace(place, { files: false });
+      if (createdAt !== null) await removeRun(place, { createdAt }, remove);
+      if (recordOf(owner)?.createdAt === createdAt) await removePlace(place, { files: false, remove });
       await removeUnused(place);
     },
   });
@@ -62,7 +71,8 @@ export function createDriver(context: DriverContext): SandboxDriver {
   const imageOf = ({ image }: SandboxSpec) => image ?? settings.docker_image;
   const toRef = (container: InspectedContainer, owner: Owner): SandboxRef => {
     const { fingerprint: print, createdAt, persist } = labels.factsOf(container.labels);
-    const running = container.state === "running";
+    // A paused one is only asleep, with all that runs in it.
+    const running = container.state !== "stopped";
     return {
       driver: NAME,
       id: container.id,
@@ -75,27 +85,51 @@ export function createDriver(context: DriverContext): SandboxDriver {
       stoppedAt: running ? undefined : (container.finishedAt ?? undefined),
     };
   };
-  /** A damaged record says nothing, and must not hide a container that is there. */
-  const settingsOf = (id: string, owner: Owner): SandboxRef["settings"] => {
+  /** A damaged one says nothing, and must not hide a container that is there, or keep another from being made. */
+  const recordOf = (owner: Owner): SandboxRecord | null => {
     try {
-      const record = readRecord(placeOf(root, owner).directory);
-      return record?.id === id ? record.settings : undefined;
+      return readRecord(placeOf(root, owner).directory);
     } catch (error) {
-      log.warn(describeError(error), { sandbox: id });
-      return undefined;
+      if (!HoldfastError.isInstance(error)) throw error;
+      log.warn(`${error.message}; it is made anew from what the engine knows`, error.facts);
+      return null;
     }
+  };
+  const settingsOf = (id: string, owner: Owner): SandboxRef["settings"] => {
+    const record = recordOf(owner);
+    return record?.id === id ? record.settings : undefined;
+  };
+  /** Labels alone do not tell: an image that was made from a sandbox hands them on to any container of it. */
+  const ownerOf = (container: InspectedContainer, filter: OwnerFilter): Owner | null => {
+    const owner = labels.ownerOf(container.labels, filter);
+    if (owner === null || labels.factsOf(container.labels).version === null) return owner;
+    const tail = `${sandboxDirectory(`/${NAME}`, owner)}/`;
+    const named = container.name.startsWith(labels.containerName(owner));
+    return named || container.sources.some((source) => source.includes(tail)) ? owner : null;
+  };
+  /** So that the next process comes to it without asking the engine. */
+  const keepRecord = async ({ id, owner, fingerprint: print, createdAt, settings: made, persist }: SandboxRef): Promise<void> => {
+    const { directory } = placeOf(root, owner);
+    const record = recordOf(owner);
+    const { identity } = await engine();
+    if (persist === false || (record?.id === id && record.engine === identity)) return;
+    await writeRecord(directory, { version: 1, id, ...owner, fingerprint: print, createdAt, settings: made, engine: identity });
   };
   const list: SandboxDriver["list"] = async (filter, options) => {
     const all = await containers.list(labels.filterArgs(filter), options);
     return all.flatMap((container) => {
-      const owner = labels.ownerOf(container.labels, filter);
+      const owner = ownerOf(container, filter);
       return owner ? [toRef(container, owner)] : [];
     });
   };
-  const weakenings = () =>
-    weakeningArgs(settings.docker_extra_args, { network: settings.docker_network }).map(
+  const weakenings = () => [
+    ...weakeningArgs(settings.docker_extra_args, { network: settings.docker_network }).map(
       (argument) => `docker_extra_args weakens the hardening of new sandboxes: ${argument}`,
-    );
+    ),
+    ...settings.docker_volumes
+      .filter((entry) => reachesHost(entry.split(":")[0] ?? ""))
+      .map((entry) => `docker_volumes gives new sandboxes a part of the host itself: ${entry}`),
+  ];
   const callVariables = (): Record<string, string> => {
     const values = settings.docker_forward_env.map((name) => [name, context.variable(name)] as const);
     return Object.fromEntries(values.filter((entry): entry is [string, string] => entry[1] !== undefined));
@@ -105,20 +139,27 @@ export function createDriver(context: DriverContext): SandboxDriver {
   const images = new Map<string, ImageFacts>();
   // Just made, and so running: asking the engine again would only take time.
   const fresh = new Set<string>();
-  const removeHalfMade = createHalfMadeRemover({ root, containers, log });
+  const own = new Set<string>();
+  const removeHalfMade = createHalfMadeRemover({ root, containers, log, remove });
   /** One that ended before anybody had been in it holds nothing, and would only end again. */
   const removeUnusable = async (error: unknown, ref: SandboxRef): Promise<never> => {
     const ended = HoldfastError.isInstance(error) && error.code === "sandbox-create-failed";
-    if (ended && !wasOpened(runOf(placeOf(root, ref.owner), ref))) await removeHalfMade(ref.id, ref);
+    // Only one that was made here: others may hold what somebody needs.
+    if (ended && own.has(ref.id) && !wasOpened(runOf(placeOf(root, ref.owner), ref))) await removeHalfMade(ref.id, ref);
     throw error;
   };
-  const make = createMaker({ driver: NAME, root, labels, containers, engine, context, removeHalfMade });
+  const make = createMaker({ driver: NAME, root, labels, containers, engine, context, recordOf, remove, removeHalfMade });
+  /** One that is there needs no image any more. */
+  const withoutImage = async (owner: Owner, spec: SandboxSpec, options: Abortable): Promise<SandboxRef> => {
+    const existing = spec.persist ? await byName(owner, options) : null;
+    if (existing) return existing;
+    throw new HoldfastError("sandbox-create-failed", `there is no image ${imageOf(spec)}`, { facts: { image: imageOf(spec) } });
+  };
   const byName = async (owner: Owner, options: Abortable): Promise<SandboxRef | null> => {
     const name = labels.containerName(owner);
     const container = await containers.find(name, options);
     if (container === null) return null;
-    const theirs = labels.ownerOf(container.labels, owner);
-    if (theirs) return toRef(container, owner);
+    if (ownerOf(container, owner)) return toRef(container, owner);
     throw new HoldfastError("sandbox-create-failed", `a container that is not ours is called ${name}`, {
       hint: "rename or remove it",
       facts: { container: container.id, name },
@@ -144,12 +185,29 @@ export function createDriver(context: DriverContext): SandboxDriver {
     }
   };
 
+  /** Whether what ran in it before is gone. */
+  const wake = async (ref: SandboxRef, { state, status, name }: InspectedContainer): Promise<boolean> => {
+    if (state === "paused") await containers.unpause(ref.id);
+    if (state !== "stopped") return false;
+    const runDir = runOf(placeOf(root, ref.owner), ref);
+    // Whatever ran in it may have removed it, and then it could never start again.
+    if (existsSync(runDir)) await makeSecret(runDir, { mode: 0o644 });
+    await start(ref, name);
+    return status !== "created";
+  };
+  /** Null when it runs, but cannot be reached from here. */
+  const socketOf = (ref: SandboxRef, { signal }: { signal: AbortSignal | undefined }): Promise<DaemonLink | null> => {
+    const runDir = runOf(placeOf(root, ref.owner), ref);
+    return waitForSocket(ref.id, runDir, { containers, clock, signal }).catch((error: unknown) => removeUnusable(error, ref));
+  };
+
   return {
     name: NAME,
     capabilities: { persistsAcrossProcesses: true, isolatesFiles: true, startDirectory: "/workspace", testOnly: false },
 
     async check({ signal } = {}): Promise<Availability> {
       try {
+        refuseOwnArgs(settings.docker_extra_args, { labelPrefix: settings.label_prefix });
         const { program, facts } = await engine();
         const { kind, version } = await facts({ anew: true, ...(signal && { signal }) });
         return { status: "ready", detail: `${kind} ${version}, ${program}`, warnings: weakenings() };
@@ -179,11 +237,7 @@ export function createDriver(context: DriverContext): SandboxDriver {
       await (await engine()).facts(options);
       await reapOrphans(owner);
       const image = images.get(imageOf(spec)) ?? (await containers.image(imageOf(spec), options));
-      if (image === null) {
-        const existing = spec.persist ? await byName(owner, options) : null;
-        if (existing) return existing;
-        throw new HoldfastError("sandbox-create-failed", `there is no image ${imageOf(spec)}`, { facts: { image: imageOf(spec) } });
-      }
+      if (image === null) return withoutImage(owner, spec, options);
       for (let attempt = 0; attempt < CREATE_ATTEMPTS; attempt++) {
         const made = await make(owner, spec, image, options).catch((error: unknown) => {
           throw wrapError(error, "sandbox-create-failed", `the container of task ${owner.task} was not made`, {
@@ -193,6 +247,7 @@ export function createDriver(context: DriverContext): SandboxDriver {
         // Null: somebody was quicker, and may already have removed it again.
         const either = made?.ref ?? (await byName(owner, options));
         if (made?.daemon) fresh.add(made.ref.id);
+        if (made) own.add(made.ref.id);
         if (either) return either;
       }
       throw new HoldfastError("sandbox-create-failed", `the container of task ${owner.task} was made and removed several times meanwhile`, {
@@ -202,8 +257,10 @@ export function createDriver(context: DriverContext): SandboxDriver {
 
     async attach(owner) {
       const place = placeOf(root, owner);
-      const record = readRecord(place.directory);
+      const record = recordOf(owner);
       if (record === null || !ownerMatches(record, owner)) return null;
+      // What another engine has is not what was asked for, although its socket could be reached.
+      if (record.engine !== undefined && record.engine !== (await engine()).identity) return null;
       // A daemon that does not answer may be one of a container that is paused; the engine knows.
       const link = await linkThroughSocket(runOf(place, record), { clock }).catch(unlessGone);
       if (link === null) return null;
@@ -216,37 +273,19 @@ export function createDriver(context: DriverContext): SandboxDriver {
     async connect(ref, { signal } = {}): Promise<Connection> {
       throwIfAborted(signal, "the sandbox was not opened");
       const runDir = runOf(placeOf(root, ref.owner), ref);
-      if (fresh.delete(ref.id)) {
-        const link = await waitForSocket(ref.id, runDir, { containers, clock, signal }).catch((error: unknown) =>
-          removeUnusable(error, ref),
-        );
-        if (link) return connectContainer(link, { ref, restarted: false, callVariables: callVariables() });
-      }
+      const justMade = fresh.delete(ref.id) ? await socketOf(ref, { signal }).catch(unlessGone) : null;
+      if (justMade) return connectContainer(justMade, { ref, restarted: false, callVariables: callVariables() });
       const container = await containers.find(ref.id, signal ? { signal } : {});
       if (container === null) throw sandboxGone("sandbox-not-found", ref);
-      let restarted = false;
-      if (container.state === "paused") await containers.unpause(ref.id);
-      if (container.state === "stopped") {
-        restarted = container.status !== "created";
-        await start(ref, container.name);
-      }
+      const restarted = await wake(ref, container);
       if (labels.factsOf(container.labels).daemon !== true) {
-        const open = connectThroughExec({
-          engine: await engine(),
-          clientEnv: hostEnv,
-          containers,
-          ref,
-          restarted,
-          callVariables: callVariables(),
-          clock,
-          signal,
-        });
+        const lines = { engine: await engine(), clientEnv: hostEnv, callVariables: callVariables() };
+        const open = connectThroughExec({ ...lines, containers, ref, restarted, clock, signal });
         return open.catch((error: unknown) => removeUnusable(error, ref));
       }
-      const near = waitForSocket(ref.id, runDir, { containers, clock, signal });
-      const link =
-        (await near.catch((error: unknown) => removeUnusable(error, ref))) ??
-        (await proveLink(relayStream((await engine()).program, ref.id, hostEnv), { runDir, clock }));
+      const near = await socketOf(ref, { signal });
+      if (near) await keepRecord(ref);
+      const link = near ?? (await proveLink(relayStream((await engine()).program, ref.id, hostEnv), { runDir, clock }));
       return connectContainer(link, { ref, restarted, callVariables: callVariables() });
     },
 
@@ -256,13 +295,15 @@ export function createDriver(context: DriverContext): SandboxDriver {
       throwIfAborted(options.signal, "the sandbox was not removed");
       const container = await containers.find(ref.id, options);
       await containers.remove(ref.id, { ...options, ended });
-      const keeps = container === null || labels.factsOf(container.labels).keepFiles !== false;
       const place = placeOf(root, ref.owner);
-      const isRecorded = readRecord(place.directory)?.id === ref.id;
-      if (container !== null || isRecorded) await removeRun(place, ref);
-      // The directory may belong to a newer container of the same owner by now.
-      if (!isRecorded && !purge) return removeUnused(place);
-      await removePlace(place, { files: purge || !keeps });
+      const clear = container ? removerWith(container.image) : remove;
+      const isRecorded = recordOf(ref.owner)?.id === ref.id;
+      if (container !== null || isRecorded) await removeRun(place, ref, clear);
+      // By now the directory may belong to another container of the owner, or to one that is being made.
+      const recent = otherRuns(place, [ref]).some((createdAt) => createdAt > clock.now() - YOUNGEST_MS);
+      const shared = purge && (recent || (await list(ref.owner)).length > 0);
+      if ((!isRecorded && !purge) || shared) return removeUnused(place);
+      await removePlace(place, { files: purge, remove: clear });
       log.info("sandbox removed", { sandbox: ref.id, task: ref.owner.task });
     },
 
@@ -283,7 +324,18 @@ export function createDriver(context: DriverContext): SandboxDriver {
       return describeContainer(container, labels.factsOf(container.labels).weakened ?? []);
     },
 
-    leftovers: async (of) => findLeftovers({ root, directory: profileDirectory(root, of), refs: await list(of), clock }),
+    async leftovers(of) {
+      const { identity } = await engine();
+      return findLeftovers({
+        root,
+        directory: profileDirectory(root, of),
+        task: of.task,
+        engine: identity,
+        refs: await list(of),
+        clock,
+        remove,
+      });
+    },
   };
 }
 

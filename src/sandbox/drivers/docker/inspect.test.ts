@@ -19,6 +19,7 @@ const DOCKER = {
   Name: "/hd2-i",
   Config: { Image: "holdfast-test:base", Labels: { a: "b" } },
   HostConfig: { NanoCpus: 500_000_000, Memory: 64 * 1024 ** 2, PidsLimit: 20, StorageOpt: { size: "512m" } },
+  Mounts: [{ Type: "bind", Source: "/host/run", Destination: "/holdfast/run" }, null],
 };
 const PODMAN = {
   Id: "5899b0779187ef23582f58c0f8771ad430b4747249f61b2b5ae1d862eceee81d",
@@ -51,6 +52,7 @@ test("S3 docker and podman describe containers the same way", () => {
       finishedAt: Date.UTC(2026, 10, 15, 7, 46, 21, 770),
       exitCode: 137,
       oomKilled: true,
+      sources: ["/host/run"],
       limits: { cpu: 0.5, memoryMb: 64, diskMb: 512, pids: 20 },
       image: "holdfast-test:base",
     },
@@ -64,6 +66,7 @@ test("S3 docker and podman describe containers the same way", () => {
       finishedAt: null,
       exitCode: 0,
       oomKilled: false,
+      sources: [],
       limits: { cpu: 0, memoryMb: 0, diskMb: 0, pids: 0 },
       image: "localhost/holdfast-test:base",
     },
@@ -108,7 +111,9 @@ test("fields that are missing, foreign or of another type are never an error", (
     { State: "x", Config: 1, Name: {}, Extra: { deep: [1] } },
     { Config: { Labels: "x" } },
   ])
-    expect(parseInspect(JSON.stringify([{ Id: "x", ...rest }]))).toEqual([{ ...bare, oomKilled: false, limits: NONE, image: "" }]);
+    expect(parseInspect(JSON.stringify([{ Id: "x", ...rest }]))).toEqual([
+      { ...bare, oomKilled: false, sources: [], limits: NONE, image: "" },
+    ]);
   const [odd] = parseInspect(JSON.stringify([{ ...DOCKER, Config: { Labels: { a: "b", n: 1 } } }]));
   expect([odd?.labels, odd?.image]).toEqual([{ a: "b" }, DOCKER.Image]);
   expect(parseInspect("[]\n")).toEqual([]);

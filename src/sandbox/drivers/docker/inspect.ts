@@ -16,6 +16,8 @@ export interface InspectedContainer {
   readonly oomKilled: boolean;
   /** The image by the name it was asked for, else by its id. */
   readonly image: string;
+  /** Paths of the host that are mounted in it. */
+  readonly sources: readonly string[];
   /** In force; 0 = none. */
   readonly limits: { readonly cpu: number; readonly memoryMb: number; readonly diskMb: number; readonly pids: number };
 }
@@ -66,6 +68,7 @@ function readContainer(container: Fields): InspectedContainer {
     finishedAt: parseEngineTime(state.FinishedAt),
     exitCode: typeof state.ExitCode === "number" ? state.ExitCode : null,
     oomKilled: state.OOMKilled === true,
+    sources: Array.isArray(container.Mounts) ? container.Mounts.map((mount) => textOf(fieldsOf(mount).Source)).filter(Boolean) : [],
     limits: limitsOf(fieldsOf(container.HostConfig)),
     image: textOf(config.Image) || textOf(container.ImageName) || textOf(container.Image),
   };

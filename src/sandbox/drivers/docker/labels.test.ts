@@ -26,6 +26,8 @@ test("S12 a container says whose it is, what it was made from and when", () => {
     "holdfast-version": "1.2.3",
     "holdfast-files": "keep",
     "holdfast-lifetime": "persist",
+    "holdfast-weakened": "[]",
+    "holdfast-daemon": "holdfastd",
     "holdfast-created": "1700000000123",
   });
   expect(labels.of(owner, { ...facts, keepFiles: false })["holdfast-files"]).toBe("drop");

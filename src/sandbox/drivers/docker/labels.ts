@@ -53,8 +53,9 @@ export function createLabels(prefix: string): Labels {
       [name("version")]: version,
       [name("files")]: keepFiles ? "keep" : "drop",
       [name("lifetime")]: persist ? "persist" : "process",
-      ...(weakened.length > 0 && { [name("weakened")]: JSON.stringify(weakened) }),
-      ...(!daemon && { [name("daemon")]: "none" }),
+      // Always there, or an image that was made from a sandbox would hand on its own.
+      [name("weakened")]: JSON.stringify(weakened),
+      [name("daemon")]: daemon ? "holdfastd" : "none",
       [name("created")]: String(createdAt),
     }),
 

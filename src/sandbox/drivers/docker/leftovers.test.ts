@@ -1,12 +1,15 @@
+import { once } from "node:events";
 import { existsSync } from "node:fs";
 import { mkdir, readdir, symlink, writeFile } from "node:fs/promises";
+import { createServer } from "node:net";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { createManualClock } from "../../../../test/helpers/manual-clock.ts";
 import { temporaryDirectory } from "../../../../test/helpers/temporary-directory.ts";
+import { removeTree } from "../../../base/remove-tree.ts";
 import type { Leftover, SandboxRef } from "../../driver.ts";
 import { profileDirectory } from "../shared/refs.ts";
-import { writeRecord } from "../shared/sandbox-record.ts";
+import { readRecord, writeRecord } from "../shared/sandbox-record.ts";
 import { findLeftovers } from "./leftovers.ts";
 import { makePlace, placeOf } from "./place.ts";
 
@@ -21,7 +24,7 @@ async function openPlaces() {
   const directory = profileDirectory(root, of);
   const clock = createManualClock();
   const refs: SandboxRef[] = [];
-  const findings = () => findLeftovers({ root, directory, refs, clock });
+  const findings = () => findLeftovers({ root, directory, engine: "docker", refs, clock, remove: removeTree });
   return {
     clock,
     directory,
@@ -39,7 +42,7 @@ async function openPlaces() {
     },
     /** Found and removed, but for files unless they are asked for. */
     async clear({ files = false } = {}) {
-      for (const leftover of findings().filter((each) => files || !each.files)) await leftover.remove();
+      for (const leftover of (await findings()).filter((each) => files || !each.files)) await leftover.remove();
     },
   };
 }
@@ -47,14 +50,14 @@ async function openPlaces() {
 const whatOf = (found: readonly Leftover[]) => found.map(({ what }) => what).sort();
 
 test("S30 where nothing was ever made, nothing is left", async () => {
-  expect((await openPlaces()).findings()).toEqual([]);
+  expect(await (await openPlaces()).findings()).toEqual([]);
 });
 
 test("S30 nothing of a container that is there is left over, however old it is", async () => {
   const { make, findings, clock, clear } = await openPlaces();
   const { run, workspace } = await make("t");
   await clock.advance(60 * MINUTE);
-  expect(findings()).toEqual([]);
+  expect(await findings()).toEqual([]);
   await clear({ files: true });
   expect([run, workspace].map((path) => existsSync(path))).toEqual([true, true]);
 });
@@ -64,10 +67,10 @@ test("S30 what a killed maker left goes, but not while it may still be at work",
   const { directory: own, run } = await make("t", { record: false, container: false, keepFiles: false });
   for (const name of ["cid-1234", "env-1234", "sandbox.json.ab12"]) await writeFile(join(own, name), "");
   await clock.advance(2 * MINUTE - 1);
-  expect(findings()).toEqual([]);
+  expect(await findings()).toEqual([]);
   await clock.advance(1);
-  expect(whatOf(findings())).toEqual([join(own, "cid-1234"), join(own, "env-1234"), run, join(own, "sandbox.json.ab12")].sort());
-  expect(findings().every(({ files }) => !files)).toBe(true);
+  expect(whatOf(await findings())).toEqual([join(own, "cid-1234"), join(own, "env-1234"), run, join(own, "sandbox.json.ab12")].sort());
+  expect((await findings()).every(({ files }) => !files)).toBe(true);
   await clear();
   expect(await readdir(directory)).toEqual([]);
 });
@@ -78,12 +81,12 @@ test("S30 a record without a container goes; the files of its users only when th
   await writeFile(join(workspace, "work"), "precious");
   await writeFile(join(home, ".login"), "precious");
   await clock.advance(2 * MINUTE);
-  expect(whatOf(findings())).toEqual([home, run, join(own, "sandbox.json"), workspace].sort());
-  expect(findings().find(({ what }) => what.endsWith("sandbox.json"))?.why).toBe("the record of task t, whose container is gone");
-  expect(whatOf(findings().filter(({ files }) => files))).toEqual([home, workspace].sort());
+  expect(whatOf(await findings())).toEqual([home, run, join(own, "sandbox.json"), workspace].sort());
+  expect((await findings()).find(({ what }) => what.endsWith("sandbox.json"))?.why).toBe("the record of task t, whose container is gone");
+  expect(whatOf((await findings()).filter(({ files }) => files))).toEqual([home, workspace].sort());
   await clear();
   expect((await readdir(own)).sort()).toEqual(["home", "workspace"]);
-  expect(whatOf(findings())).toEqual([home, workspace].sort());
+  expect(whatOf(await findings())).toEqual([home, workspace].sort());
   await clear({ files: true });
   expect(await readdir(directory)).toEqual([]);
 });
@@ -94,7 +97,7 @@ test("S30 the socket of an earlier container goes, and nothing of the one that t
   await clock.advance(2 * MINUTE);
   const now = await make("t");
   await writeFile(join(now.workspace, "work"), "precious");
-  expect(whatOf(findings())).toEqual([before.run]);
+  expect(whatOf(await findings())).toEqual([before.run]);
   await clear({ files: true });
   expect(
     [before.run, now.run, join(where("t").directory, "sandbox.json"), join(now.workspace, "work")].map((path) => existsSync(path)),
@@ -106,7 +109,7 @@ test("S30 files that a new sandbox has taken over since they were found stay", a
   const { workspace } = await make("t", { container: false, record: false });
   await writeFile(join(workspace, "work"), "precious");
   await clock.advance(3 * MINUTE);
-  const files = findings().filter((each) => each.files);
+  const files = (await findings()).filter((each) => each.files);
   expect(files).toHaveLength(2);
   await make("t");
   for (const each of files) await expect(each.remove()).rejects.toMatchObject({ code: "busy" });
@@ -119,9 +122,9 @@ test("S10 S30 variables that a killed maker wrote down go also when the task has
   await clock.advance(60 * MINUTE);
   await make("t", { container: false, record: false });
   await writeFile(join(own, "env-1234"), "HTTPS_PROXY=secret\n");
-  expect(findings(), "a maker may be at work").toEqual([]);
+  expect(await findings(), "a maker may be at work").toEqual([]);
   await clock.advance(2 * MINUTE);
-  expect(whatOf(findings())).toContain(join(own, "env-1234"));
+  expect(whatOf(await findings())).toContain(join(own, "env-1234"));
   await clear();
   expect(existsSync(join(own, "env-1234"))).toBe(false);
 });
@@ -132,7 +135,7 @@ test("S30 a record that cannot be read hides nothing of the others, and goes", a
   const fine = await make("fine", { container: false, keepFiles: false });
   await writeFile(join(broken.directory, "sandbox.json"), "{");
   await clock.advance(2 * MINUTE);
-  expect(whatOf(findings())).toEqual([broken, fine].flatMap(({ run, directory: own }) => [run, join(own, "sandbox.json")]).sort());
+  expect(whatOf(await findings())).toEqual([broken, fine].flatMap(({ run, directory: own }) => [run, join(own, "sandbox.json")]).sort());
   await clear();
   expect(await readdir(directory)).toEqual([]);
 });
@@ -149,4 +152,21 @@ test("S30 a link in the files leads to nothing that is removed, and a directory 
   await clear({ files: true });
   expect(await readdir(directory)).toEqual([]);
   expect(await readdir(outside.path)).toEqual(["precious"]);
+});
+
+test("S3 S30 what another engine has is not gone because this one does not know it", async () => {
+  const { make, findings, clock, directory, placeOf: where } = await openPlaces();
+  const { directory: own } = await make("t", { container: false });
+  const { createdAt, ...record } = { ...(readRecord(own) ?? expect.fail("no record")) };
+  await writeRecord(own, { ...record, createdAt, engine: "podman" });
+  await clock.advance(2 * MINUTE);
+  expect(await findings()).toEqual([]);
+  await writeRecord(own, { ...record, createdAt, engine: "docker" });
+  expect(await findings()).not.toEqual([]);
+  // Somebody listens there, so the container runs, whoever has it.
+  const server = createServer().listen(join(where("t").directory, "run", String(createdAt), "socket"));
+  await once(server, "listening");
+  onTestFinished(() => void server.close());
+  expect(await findings()).toEqual([]);
+  expect(await readdir(directory)).toEqual(["t"]);
 });

@@ -4,33 +4,60 @@ import { join } from "node:path";
 import type { Clock } from "../../../base/clock.ts";
 import { HoldfastError } from "../../../base/errors.ts";
 import { listDirectory } from "../../../base/list-directory.ts";
-import { removeTree } from "../../../base/remove-tree.ts";
+import { taskSegment } from "../../../base/names.ts";
 import type { Leftover, SandboxRef } from "../../driver.ts";
-import { RECORD_FILE, readRecord } from "../shared/sandbox-record.ts";
+import { connectSocket } from "../shared/daemon-socket.ts";
+import { RECORD_FILE, readRecord, type SandboxRecord } from "../shared/sandbox-record.ts";
 import { OF_MAKERS, type Place, placeAt, placeOf, removeUnused, runOf } from "./place.ts";
+import type { RemoveTree } from "./remove-as-root.ts";
 
 /** Somebody may be making a container at this moment. */
-const YOUNGEST_MS = 120_000;
+export const YOUNGEST_MS = 120_000;
 
 export interface LeftoverOptions {
   readonly root: string;
   /** The directory with those of one profile. */
   readonly directory: string;
+  /** Only those of this one. */
+  readonly task?: string | undefined;
+  /** Which one was asked for the containers: what others have is not gone. */
+  readonly engine: string;
   /** All containers of that profile. */
   readonly refs: readonly SandboxRef[];
   readonly clock: Clock;
+  readonly remove: RemoveTree;
 }
 
-export function findLeftovers({ root, directory, refs, clock }: LeftoverOptions): Leftover[] {
-  const used = new Map(refs.map((ref) => [placeOf(root, ref.owner).directory, [] as SandboxRef[]]));
-  for (const ref of refs) used.get(placeOf(root, ref.owner).directory)?.push(ref);
-  return listDirectory(directory).flatMap((name) => {
+export async function findLeftovers({ root, directory, task, engine, refs, clock, remove }: LeftoverOptions): Promise<Leftover[]> {
+  const used = Map.groupBy(refs, (ref) => placeOf(root, ref.owner).directory);
+  const names = listDirectory(directory).filter((name) => task === undefined || name === taskSegment(task));
+  const found: Leftover[] = [];
+  for (const name of names) {
     const place = placeAt(join(directory, name));
-    return leftIn(place, used.get(place.directory) ?? [], clock.now() - YOUNGEST_MS);
-  });
+    if (isOfAnother(place, engine) || (await isLive(place, used.get(place.directory) ?? []))) continue;
+    found.push(...leftIn(place, used.get(place.directory) ?? [], { before: clock.now() - YOUNGEST_MS, remove }));
+  }
+  return found;
 }
 
-function leftIn(place: Place, refs: readonly SandboxRef[], before: number): Leftover[] {
+function isOfAnother({ directory }: Place, engine: string): boolean {
+  const of = recordIn(directory)?.engine;
+  return of !== undefined && of !== engine;
+}
+
+/** Somebody listens for whom this engine has no container: so another one has. */
+async function isLive(place: Place, refs: readonly SandboxRef[]): Promise<boolean> {
+  for (const createdAt of listDirectory(join(place.directory, "run")).map(Number)) {
+    if (refs.some((ref) => ref.createdAt === createdAt)) continue;
+    const socket = await connectSocket(runOf(place, { createdAt })).catch(() => "none" as const);
+    if (typeof socket === "string") continue;
+    socket.destroy();
+    return true;
+  }
+  return false;
+}
+
+function leftIn(place: Place, refs: readonly SandboxRef[], { before, remove }: { before: number; remove: RemoveTree }): Leftover[] {
   const all = listDirectory(join(place.directory, "run")).map(Number);
   const runs = all.filter((createdAt) => refs.every((ref) => ref.createdAt !== createdAt));
   if (runs.some((createdAt) => createdAt > before)) return [];
@@ -42,12 +69,13 @@ function leftIn(place: Place, refs: readonly SandboxRef[], before: number): Left
     async remove() {
       if (refs.length === 0 && listDirectory(join(place.directory, "run")).some((name) => Number(name) > before))
         throw new HoldfastError("busy", `${path} is used again: a sandbox of the task was made meanwhile`, { facts: { path } });
-      await removeTree(path);
+      await remove(path);
       await removeUnused(place);
     },
   });
   const record = refs.length === 0 && existsSync(join(place.directory, RECORD_FILE));
-  const task = record ? taskOf(place) : "";
+  const whose = record ? recordIn(place.directory)?.task : undefined;
+  const task = whose === undefined ? "" : ` of task ${whose}`;
   const kept = refs.length === 0 ? [place.workspace, place.home].filter((path) => existsSync(path)) : [];
   const left = [
     ...runs.map((createdAt) => own(runOf(place, { createdAt }), "the socket and state of a container that is gone")),
@@ -62,11 +90,11 @@ function leftIn(place: Place, refs: readonly SandboxRef[], before: number): Left
 }
 
 /** A record that cannot be read says nothing, and must not keep the others from going. */
-function taskOf({ directory }: Place): string {
+function recordIn(directory: string): SandboxRecord | null {
   try {
-    return ` of task ${readRecord(directory)?.task}`;
+    return readRecord(directory);
   } catch (error) {
     if (!HoldfastError.isInstance(error)) throw error;
-    return "";
+    return null;
   }
 }

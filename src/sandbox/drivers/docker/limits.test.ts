@@ -10,7 +10,8 @@ test.each([
   "docker: Error response from daemon: --storage-opt is supported only for overlay over xfs with 'pquota' mount option.",
   "Error: creating container storage: storage option overlay.size only supported for backingFS XFS. Found tmpfs",
 ])("S7 an engine whose storage has no limits is understood: %s", (stderr) => {
-  expect(refusesDisk(stderr)).toBe(true);
+  expect(refusesDisk({ code: 125, stdout: "", stderr })).toBe(true);
+  expect(refusesDisk({ code: 0, stdout: "", stderr })).toBe(false);
 });
 
 test.each([
@@ -18,7 +19,7 @@ test.each([
   "Error: writing blob: no space left on device",
   "",
 ])("S7 another failure is not taken for that: %s", (stderr) => {
-  expect(refusesDisk(stderr)).toBe(false);
+  expect(refusesDisk({ code: 125, stdout: "", stderr })).toBe(false);
 });
 
 test("S7 limits that an engine left out are found among its warnings, and nothing else is", () => {

@@ -4,13 +4,19 @@ import type { Clock } from "../../../base/clock.ts";
 import { describeError, HoldfastError } from "../../../base/errors.ts";
 import type { Logger } from "../../../base/log.ts";
 import { readStateFile } from "../../../base/regular-file.ts";
+import type { EngineResult } from "./engine.ts";
 
 /** Storage is moved now and then: after that the engine is asked anew. */
 const KNOWN_FOR_MS = 24 * 3600 * 1000;
 
 /** What an engine says of a limit for the container's own files when its storage has none. */
-export function refusesDisk(stderr: string): boolean {
-  return /storage-opt|storage option/i.test(stderr);
+export function refusesDisk({ code, stderr }: EngineResult): boolean {
+  return code !== 0 && /storage-opt|storage option/i.test(stderr);
+}
+
+/** More cores than the machine has. */
+export function refusesCpu({ code, stderr }: EngineResult): boolean {
+  return code !== 0 && /range of cpus is from/i.test(stderr);
 }
 
 /** What an engine says of a limit that it left out, although it made the container. Without swap, the limit of the memory holds all the same. */

@@ -2,27 +2,27 @@
 import { existsSync, readFileSync } from "node:fs";
 import { rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { HoldfastError } from "../../../base/errors.ts";
+import { describeError } from "../../../base/errors.ts";
 import { randomId } from "../../../base/ids.ts";
 import { holdfastVersion } from "../../../base/version.ts";
 import type { Abortable, Owner, SandboxRef } from "../../driver.ts";
 import type { DriverContext } from "../../driver-context.ts";
-import { fingerprint, type SandboxSpec, settingsOf } from "../../spec.ts";
-import { readRecord, writeRecord } from "../shared/sandbox-record.ts";
-import { type RunLine, runArgv } from "./argv.ts";
+import { fingerprint, NOT_LIMITABLE, type SandboxSpec, settingsOf } from "../../spec.ts";
+import { type SandboxRecord, writeRecord } from "../shared/sandbox-record.ts";
+import { runArgv } from "./argv.ts";
 import type { CheckedEngine } from "./checked-engine.ts";
 import { type Containers, failure, type ImageFacts } from "./containers.ts";
+import { copyDaemon } from "./daemon-copy.ts";
 import { daemonFor, describeLoss } from "./daemon-fit.ts";
 import type { EngineResult } from "./engine.ts";
 import { classify } from "./engine-error.ts";
 import type { RemoveHalfMade } from "./half-made.ts";
 import type { Labels } from "./labels.ts";
-import { createDiskKnowledge, leftOut, refusesDisk } from "./limits.ts";
-import { makePlace, placeOf, removeRun, runOf } from "./place.ts";
+import { createLimitedRun, type LineFor } from "./limited-run.ts";
+import { makePlace, type Place, placeOf, removeRun, runOf } from "./place.ts";
 import { callerIds, planRun } from "./plan-run.ts";
-import { weakeningArgs } from "./weakening-args.ts";
-
-const RUN_LIMIT_MS = 50_000;
+import type { RemoveTree } from "./remove-as-root.ts";
+import { reachesHost, weakeningArgs } from "./weakening-args.ts";
 
 export interface MakerOptions {
   readonly driver: string;
@@ -31,6 +31,9 @@ export interface MakerOptions {
   readonly containers: Containers;
   readonly context: DriverContext;
   engine(): Promise<CheckedEngine>;
+  /** Null also when it cannot be read. */
+  recordOf(owner: Owner): SandboxRecord | null;
+  readonly remove: RemoveTree;
   readonly removeHalfMade: RemoveHalfMade;
 }
 
@@ -43,51 +46,46 @@ export interface Made {
   readonly daemon: boolean;
 }
 
-export function createMaker({ driver, root, labels, containers, engine, context, removeHalfMade }: MakerOptions): MakeContainer {
+export function createMaker({
+  driver,
+  root,
+  labels,
+  containers,
+  engine,
+  context,
+  recordOf,
+  remove,
+  removeHalfMade,
+}: MakerOptions): MakeContainer {
   const { daemonProgram, clock, log } = context;
-  const disk = createDiskKnowledge(join(root, "no-disk-limit"), { clock, log });
+  const runWithin = createLimitedRun({ engine, memory: join(root, "no-disk-limit"), clock, log });
 
-  /** The one before it, if it was removed from outside, has left its socket and state. */
-  const remember = async ({ id, owner, fingerprint: print, createdAt, persist, settings = {} }: SandboxRef): Promise<void> => {
+  /** The id of the one before it, if that was removed from outside; it has left its socket and state. */
+  const remember = async (ref: SandboxRef): Promise<string | undefined> => {
     // The record is how others come to it, and one that does not persist is of this process alone.
-    if (!persist) return;
+    if (!ref.persist) return undefined;
+    const { id, owner, fingerprint: print, createdAt, settings } = ref;
     const place = placeOf(root, owner);
-    const before = readRecord(place.directory);
-    await writeRecord(place.directory, { version: 1, id, ...owner, fingerprint: print, createdAt, settings });
-    if (before && before.id !== id && (await containers.find(before.id)) === null) await removeRun(place, before);
+    const before = recordOf(owner);
+    const { identity } = await engine();
+    await writeRecord(place.directory, { version: 1, id, ...owner, fingerprint: print, createdAt, settings, engine: identity });
+    const here = before !== null && before.id !== id && (before.engine ?? identity) === identity;
+    if (!here || (await containers.find(before.id)) !== null) return undefined;
+    await removeRun(place, before, remove).catch((error: unknown) => {
+      log.warn(`what the container before it has left could not be removed: ${describeError(error)}`, { task: owner.task });
+    });
+    return before.id;
   };
 
-  /** With a limit for the disk if the engine can, and without one if it cannot and need not. */
-  const runWithin = async (limits: SandboxSpec["limits"], lineFor: (withDisk: boolean) => RunLine, { signal }: Abortable) => {
-    const { program, run, facts } = await engine();
-    const identity = `${program} ${(await facts()).version} ${context.hostEnv.DOCKER_HOST ?? ""}`;
-    const attempt = async (withDisk: boolean): Promise<EngineResult> => {
-      const line = lineFor(withDisk);
-      return run(line.args, { limitMs: RUN_LIMIT_MS, signal, env: line.env });
-    };
-    const wanted = limits.diskMb > 0;
-    if (wanted && !disk.cannot(identity)) {
-      const result = await attempt(true);
-      if (result.code === 0 || !refusesDisk(result.stderr)) return result;
-      disk.learn(identity);
-    }
-    if (wanted)
-      unlimited(
-        `the disk cannot be limited to ${limits.diskMb} MB: the engine's storage has no such limit`,
-        limits,
-        "terminal.container_disk",
-      );
-    return attempt(false);
+  /** Null: without one. */
+  const daemonIn = async (image: ImageFacts): Promise<string | null> => {
+    const program = daemonFor(image, { daemonProgram, required: context.settings.daemon === "required" });
+    return program && copyDaemon(program, join(root, "bin"));
   };
-  /** `key`: 0 there asks for no such limit. */
-  const unlimited = (what: string, { strict }: SandboxSpec["limits"], key?: string): void => {
-    const hint = `set ${key ? `${key} to 0, or ` : ""}terminal.container_limits to lenient`;
-    if (strict) throw new HoldfastError("sandbox-create-failed", `${what}, and terminal.container_limits is strict`, { hint });
-    log.warn(`${what}, so the sandbox has none${key ? ` (${key}: 0 asks for none)` : ""}`);
-  };
+  const callerOf = ({ hostUser }: SandboxSpec) => (hostUser ? callerIds({ log }) : null);
 
   return async (owner, spec, image, options) => {
-    const daemon = daemonFor(image, { daemonProgram, required: context.settings.daemon === "required" });
+    const daemon = await daemonIn(image);
     const place = placeOf(root, owner);
     const print = fingerprint(spec);
     const base = labels.containerName(owner);
@@ -96,42 +94,40 @@ export function createMaker({ driver, root, labels, containers, engine, context,
     const [cidFile, envFile] = [join(place.directory, `cid-${mark}`), join(place.directory, `env-${mark}`)];
     const { quirks } = await (await engine()).facts(options);
     const createdAt = await makePlace(place, { keepFiles: spec.keepFiles, now: clock.now() });
-    const weakened = weakeningArgs(spec.extraArgs, { network: spec.network });
     const { keepFiles, persist } = spec;
-    const hostUser = spec.hostUser ? callerIds({ log }) : null;
-    const told = { fingerprint: print, version: holdfastVersion(), keepFiles, persist, weakened, daemon: daemon !== null, createdAt };
-    const lineFor = (diskSupported: boolean) =>
+    const facts = { fingerprint: print, version: holdfastVersion(), weakened: weakenedBy(spec), daemon: daemon !== null };
+    const told = { ...facts, keepFiles, persist, createdAt };
+    const lineFor: LineFor = (limits) =>
       runArgv(
         planRun({
           name,
           labels: labels.of(owner, told),
-          spec,
+          spec: { ...spec, limits },
           image,
           imageName: spec.image ?? context.settings.docker_image,
           place,
           runDir: runOf(place, { createdAt }),
           daemonProgram: daemon,
-          hostUser,
+          hostUser: callerOf(spec),
           cidFile,
           envFile,
-          diskSupported,
           quirks,
         }),
       );
     let made = false;
     try {
-      const variables = lineFor(false).envFile;
+      const variables = lineFor(spec.limits).envFile;
       if (variables !== null) await writeFile(envFile, variables, { mode: 0o600 });
       const result = await runWithin(spec.limits, lineFor, options);
-      const id = idFrom(result);
+      // Somebody who removed the sandbox before this one has taken the directories away at the same moment.
+      const id = isWhole(place, { createdAt, keepFiles }) ? idFrom(result) : null;
       if (id === null) return null;
-      for (const line of leftOut(result.stderr)) unlimited(`the engine left a limit out (${line})`, spec.limits);
-      const settings = settingsOf(spec);
+      const settings = { ...settingsOf(spec), ...Object.fromEntries(result.unlimited.map((limit) => [limit, NOT_LIMITABLE])) };
       const ref: SandboxRef = { driver, id, owner, fingerprint: print, state: "running", createdAt, settings, persist };
-      await remember(ref);
+      const replaces = await remember(ref);
       made = true;
       if (daemon === null) log.warn(describeLoss(image, { daemonProgram, spec }), { task: owner.task, container: id });
-      return { ref, daemon: daemon !== null };
+      return { ref: { ...ref, replaces }, daemon: daemon !== null };
     } finally {
       // A client that was cut short may not know it; a name that nobody else has leads there as well.
       const halfMade = idIn(cidFile) ?? (persist ? null : name);
@@ -139,6 +135,12 @@ export function createMaker({ driver, root, labels, containers, engine, context,
       if (!made) await removeHalfMade(halfMade, { owner, createdAt });
     }
   };
+}
+
+/** What the user's own settings take away from the hardening. */
+function weakenedBy({ extraArgs, network, mounts }: SandboxSpec): string[] {
+  const mounted = mounts.filter(({ source }) => reachesHost(source)).map(({ source, target }) => `${source}:${target}`);
+  return [...weakeningArgs(extraArgs, { network }), ...mounted];
 }
 
 /** Null when another one has its name already. */
@@ -151,4 +153,8 @@ function idFrom({ code, stdout, stderr }: EngineResult): string | null {
 /** The client makes the file first, and writes to it when it knows what. */
 function idIn(cidFile: string): string | null {
   return (existsSync(cidFile) && readFileSync(cidFile, "utf8").trim()) || null;
+}
+
+function isWhole(place: Place, { createdAt, keepFiles }: { createdAt: number; keepFiles: boolean }): boolean {
+  return [runOf(place, { createdAt }), ...(keepFiles ? [place.workspace, place.home] : [])].every((path) => existsSync(path));
 }

@@ -57,12 +57,12 @@ describe("S8 S9 the workspace and the home directory", () => {
 });
 
 describe("S8 the guard of the home directory", () => {
-  test.each(["/", "/home", "/home/", "/home/me", "/home/me/", "/home/x/../me"])("refuses %s", (source) => {
-    expect(() => guardHome(source, { realHome: home, allowed: false })).toThrow(badValue(source));
-    expect(() => guardHome(source, { realHome: home, allowed: true })).not.toThrow();
+  test.each(["/", "/home", "/home/", "/home/me", "/home/me/", "/home/x/../me", "/srv", "/srv/holdfast"])("refuses %s", (source) => {
+    expect(() => guardHome(source, { realHome: home, holdfastHome: "/srv/holdfast", allowed: false })).toThrow(badValue(source));
+    expect(() => guardHome(source, { realHome: home, holdfastHome: "/srv/holdfast", allowed: true })).not.toThrow();
   });
   test.each(["/home/me/src", "/home/me2", "/home/m", "/data", "/hom"])("allows %s", (source) => {
-    expect(() => guardHome(source, { realHome: home, allowed: false })).not.toThrow();
+    expect(() => guardHome(source, { realHome: home, holdfastHome: "/srv/holdfast", allowed: false })).not.toThrow();
   });
 });
 

@@ -58,14 +58,23 @@ export function planMounts({ volumes, callerDirectory, kept, home }: MountPlan):
   return [...byTarget.values()];
 }
 
+export interface HomeGuard {
+  readonly realHome: string;
+  /** Of all profiles. */
+  readonly holdfastHome: string;
+  readonly allowed: boolean;
+}
+
 /**
  * Refuses the root, the home directory and whatever contains it: one careless command would reach everything its owner has (S8).
  * Both paths are free of links, else a link to the home directory would get past.
  * @throws `config-bad-value`
  */
-export function guardHome(realSource: string, { realHome, allowed }: { realHome: string; allowed: boolean }): void {
-  if (allowed || !contains(normalPath(realSource), normalPath(realHome))) return;
-  const what = normalPath(realSource) === "/" ? "the whole file system" : "the whole home directory";
+export function guardHome(realSource: string, { realHome, holdfastHome, allowed }: HomeGuard): void {
+  const reaches = (path: string) => contains(normalPath(realSource), normalPath(path));
+  if (allowed || !(reaches(realHome) || reaches(holdfastHome))) return;
+  const homes = reaches(realHome) ? "the whole home directory" : "Holdfast's own directory, with the secrets of all profiles";
+  const what = normalPath(realSource) === "/" ? "the whole file system" : homes;
   throw new HoldfastError("config-bad-value", `mounting ${realSource} would give a sandbox ${what}`, {
     hint: "mount a directory inside it, or set docker_allow_home_mount to true",
     facts: { source: realSource, home: realHome },

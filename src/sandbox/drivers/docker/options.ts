@@ -7,9 +7,10 @@ const variableName = z.string().check(z.regex(/^[A-Za-z_][A-Za-z0-9_]*$/));
 const volume = z.string().check(z.regex(/^[^:]+:\/[^:]*(?::(?:ro|rw))?$/));
 
 export const options = {
-  docker_image: option(z.string().check(z.minLength(1)), {
+  docker_image: option(z.string().check(z.regex(/^[^-\s]/)), {
     default: "debian:bookworm",
     help: "Docker: image of new sandboxes",
+    expected: "the name of an image",
   }),
   docker_mount_cwd_to_workspace: option(z.boolean(), {
     default: false,

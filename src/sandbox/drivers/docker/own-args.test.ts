@@ -9,12 +9,15 @@ test.each([
   [["--cap-add", "NET_RAW", "--rm"], "--rm"],
   [["--rm=true"], "--rm"],
   [["-d=false"], "-d"],
+  [["-id=false"], "-d"],
+  [["-il", "holdfast-agent=0"], "-l holdfast-…"],
   [["--cidfile=/x"], "--cidfile"],
   [["--label", "holdfast-task-id=x"], "--label holdfast-…"],
   [["-l", "holdfast-agent=0"], "-l holdfast-…"],
   [["-lholdfast-agent=0"], "-l holdfast-…"],
   [["--label=holdfast-install=x"], "--label holdfast-…"],
   [["--label-file", "/labels"], "--label-file"],
+  [["--restart=always"], "--restart"],
   [["ubuntu"], "ubuntu"],
 ])("S4 S12 %j is refused, because a container would not be ours any more", (args, named) => {
   expect(() => check(...args)).toThrow(expect.objectContaining({ code: "config-bad-value", message: expect.stringContaining(named) }));

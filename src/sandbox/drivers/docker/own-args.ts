@@ -1,12 +1,14 @@
 /** @module Refuses a user's own arguments for `run` that would take a container out of our hands. */
 import { HoldfastError } from "../../../base/errors.ts";
+import { splitShortFlags } from "./short-flags.ts";
 
 /** By them a container is found again, seen to its end, and told from a half-made one. */
-const OURS = new Set(["--name", "--cidfile", "--rm", "--detach", "-d", "--detach-keys", "--pull", "--sig-proxy", "--replace"]);
+const OURS = new Set(["--name", "--cidfile", "--rm", "--detach", "-d", "--detach-keys", "--pull", "--sig-proxy", "--replace", "--restart"]);
 const LABELS = new Set(["--label", "-l"]);
 
 /** @throws `config-bad-value`, naming the argument */
-export function refuseOwnArgs(args: readonly string[], { labelPrefix }: { labelPrefix: string }): void {
+export function refuseOwnArgs(given: readonly string[], { labelPrefix }: { labelPrefix: string }): void {
+  const args = splitShortFlags(given);
   for (const [index, text] of args.entries()) {
     const [flag = "", attached] = split(text);
     if (OURS.has(flag)) throw refusal(flag, "Holdfast sets it itself");
@@ -18,10 +20,8 @@ export function refuseOwnArgs(args: readonly string[], { labelPrefix }: { labelP
   if (first !== undefined && !first.startsWith("-")) throw refusal(first, "it is no option, so it would be taken for the image");
 }
 
-/** `--flag=value`, or `-lvalue`. */
+/** `--flag=value` */
 function split(text: string): [string, string | undefined] {
-  const [, short, value] = /^(-[a-z])=?(.+)$/s.exec(text) ?? [];
-  if (short !== undefined && value !== undefined) return [short, value];
   const equals = text.indexOf("=");
   return equals < 0 ? [text, undefined] : [text.slice(0, equals), text.slice(equals + 1)];
 }

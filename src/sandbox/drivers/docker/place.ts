@@ -9,6 +9,7 @@ import type { Owner } from "../../driver.ts";
 import { makeSecret } from "../shared/daemon-socket.ts";
 import { sandboxDirectory } from "../shared/refs.ts";
 import { RECORD_FILE } from "../shared/sandbox-record.ts";
+import type { RemoveTree } from "./remove-as-root.ts";
 
 /** Files that are only there while a container is made. */
 export const OF_MAKERS = /^(?:cid-|env-|sandbox\.json\.)/;
@@ -64,17 +65,29 @@ async function claimRun(place: Place, now: number): Promise<number> {
   }
 }
 
-export async function removeRun(place: Place, of: { createdAt: number }): Promise<void> {
-  await removeTree(runOf(place, of));
+export async function removeRun(place: Place, of: { createdAt: number }, remove: RemoveTree): Promise<void> {
+  await remove(runOf(place, of));
 }
 
-/** With `files`, also what is in the workspace and the home. */
-export async function removePlace({ directory, workspace, home }: Place, { files }: { files: boolean }): Promise<void> {
-  for (const path of [join(directory, RECORD_FILE), ...(files ? [workspace, home] : [])]) await removeTree(path);
+/** With `files`, also what is in the workspace and the home, and whatever makers have left. */
+export async function removePlace({ directory, workspace, home }: Place, { files, remove }: RemovePlaceOptions): Promise<void> {
+  const all = [join(directory, "run"), workspace, home];
+  for (const path of [join(directory, RECORD_FILE), ...(files ? all : [])]) await remove(path);
   if (!(await removeEmpty(join(directory, "run")))) return;
   // Whoever makes a container has a directory there, so these are of makers that were killed.
   for (const name of listDirectory(directory)) if (OF_MAKERS.test(name)) await removeTree(join(directory, name));
   await removeEmpty(directory);
+}
+
+export interface RemovePlaceOptions {
+  readonly files: boolean;
+  readonly remove: RemoveTree;
+}
+
+/** The directories of containers other than these, in the making ones included. */
+export function otherRuns({ directory }: Place, but: readonly { createdAt: number }[]): number[] {
+  const all = listDirectory(join(directory, "run")).map(Number);
+  return all.filter((createdAt) => but.every((ref) => ref.createdAt !== createdAt));
 }
 
 /** What was made for a container that then was not, unless another one uses it or something is kept there. */

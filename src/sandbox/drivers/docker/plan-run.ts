@@ -10,7 +10,7 @@ import { STAY_COMMAND } from "./exec/script.ts";
 import { planMounts } from "./mounts.ts";
 import type { Place } from "./place.ts";
 
-export interface RunPlan extends Pick<RunRequest, "name" | "labels" | "cidFile" | "envFile" | "diskSupported" | "quirks"> {
+export interface RunPlan extends Pick<RunRequest, "name" | "labels" | "cidFile" | "envFile" | "quirks"> {
   readonly spec: SandboxSpec;
   readonly image: ImageFacts;
   readonly imageName: string;

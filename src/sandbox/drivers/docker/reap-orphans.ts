@@ -49,7 +49,10 @@ export function createOrphanReaper({ containers, labels, settings, clock, log, a
           removed++;
           audit(entry);
           await onRemoved(owner, theirs);
-          log.info("an orphaned container was removed", { container: id, task: owner.task });
+          log.warn(
+            `the sandbox of task ${owner.task}, which had been stopped since ${new Date(finishedAt).toISOString()}, was removed (terminal.docker_orphan_reaper)`,
+            { container: id, task: owner.task },
+          );
         } catch (error) {
           audit({ ...entry, error: describeError(error) });
           log.warn("an orphaned container was not removed", { container: id, error: describeError(error) });

@@ -25,7 +25,6 @@ test.each([
   [["--pids-limit", "5000"]],
   [["--volumes-from", "other"]],
   [["-v", "/:/host"]],
-  [["-v/:/host:ro"]],
   [["-v=/etc:/host-etc"]],
   [["--volume=/var/run/docker.sock:/var/run/docker.sock"]],
   [["-v", "/run/user/1000/podman/podman.sock:/s"]],
@@ -35,6 +34,11 @@ test.each([
   [["--tmpfs", "/tmp:suid"]],
   [["--cgroup-parent", "/"]],
 ])("%j weaken the hardening", (args) => expect(weakeningArgs(args)).toEqual([args.join(" ")]));
+
+test("short options that are glued together are taken apart", () => {
+  expect(weakeningArgs(["-v/:/host:ro"])).toEqual(["-v=/:/host:ro"]);
+  expect(weakeningArgs(["-itv", "/etc/../:/host"])).toEqual(["-v /etc/../:/host"]);
+});
 
 test.each([
   [["--privileged=false"]],

@@ -1,4 +1,6 @@
 /** @module Finds what a user's own arguments for `run` take away from the hardening of a container. */
+import { posix } from "node:path";
+import { splitShortFlags } from "./short-flags.ts";
 
 interface Argument {
   /** As written: one argument, or a flag and its value with a space between. */
@@ -40,18 +42,20 @@ const WEAKENING: Readonly<Record<string, Judge>> = {
   "--tmpfs": (value) =>
     /^\/(?:tmp|run|var\/tmp)\/?:(?:.*,)?(?:suid|dev)\b/.test(value) || /^\/(?:run|var\/tmp)\/?:(?:.*,)?exec\b/.test(value),
   "--volume": (value) => reachesHost(value.split(":")[0] ?? ""),
-  "--mount": (value) => reachesHost(/(?:^|,)(?:source|src)=([^,]*)/.exec(value)?.[1] ?? ""),
+  "--mount": (value) => reachesHost(/(?:^|,)"?(?:source|src)=([^,"]*)/i.exec(value)?.[1] ?? ""),
+  "--env-host": isTrue,
   "--volumes-from": always,
 };
 
 const OTHER_SPELLINGS: Readonly<Record<string, string>> = { "--net": "--network", "-v": "--volume" };
 /** Flags that stand alone unless a value is attached. */
-const SWITCHES = new Set(["--privileged", "--oom-kill-disable"]);
+const SWITCHES = new Set(["--privileged", "--oom-kill-disable", "--env-host"]);
 
 /** Those of the arguments that weaken the hardening, as they were written. With `network` false, every other network does. */
-export function weakeningArgs(extraArgs: readonly string[], { network = true }: { network?: boolean } = {}): string[] {
+export function weakeningArgs(given: readonly string[], { network = true }: { network?: boolean } = {}): string[] {
   const weakens = ({ flag, value }: Argument) =>
     flag === "--network" && !network ? value !== "none" : Object.hasOwn(WEAKENING, flag) && WEAKENING[flag]?.(value) === true;
+  const extraArgs = splitShortFlags(given);
   return extraArgs.flatMap((_, index) => {
     const argument = readArgument(extraArgs, index);
     return argument !== null && weakens(argument) ? [argument.text] : [];
@@ -70,6 +74,7 @@ function readArgument(args: readonly string[], index: number): Argument | null {
   return { text: `${text} ${value}`, flag, value };
 }
 
-function reachesHost(source: string): boolean {
-  return ENGINE_SOCKET.test(source) || (source.startsWith("/") && SYSTEM_DIRECTORY.test(source));
+/** Whether what is mounted gives a container the engine, or a directory of the system. */
+export function reachesHost(source: string): boolean {
+  return ENGINE_SOCKET.test(source) || (source.startsWith("/") && SYSTEM_DIRECTORY.test(posix.normalize(source)));
 }

@@ -17,6 +17,8 @@ const Record = z.strictObject({
   fingerprint: z.string(),
   createdAt: z.number(),
   settings: z.optional(z.record(z.string(), z.string())),
+  /** Where the backend has several places that do not know of each other: in which of them it is. */
+  engine: z.optional(z.string()),
 });
 export type SandboxRecord = z.infer<typeof Record>;
 

@@ -11,6 +11,8 @@ import { ERRANDS_SCRIPT } from "./script.ts";
 /** A client that only waits takes some tens of megabytes. */
 const IDLE_MS = 5_000;
 const LIMIT_MS = 30_000;
+/** Far more than a session has; whatever writes more is not what it should be. */
+const LARGEST_BYTES = 16 * 1024 * 1024;
 
 export interface ErrandResult {
   readonly exitCode: number;
@@ -52,6 +54,7 @@ export function createErrands(options: ErrandOptions): Errands {
     limit.cancel();
     hold(child, false);
     if (stdout?.frame == null || stderr?.frame == null) {
+      child.kill("SIGKILL");
       stop();
       return null;
     }
@@ -98,11 +101,13 @@ function hold(child: ChildProcess, held: boolean): void {
 /** `frame` is null when the stream has ended without one. */
 async function untilFrame(pieces: Pieces): Promise<{ frame: string | null; bytes: Uint8Array[] }> {
   const bytes: Uint8Array[] = [];
-  for (;;) {
+  for (let size = 0; size <= LARGEST_BYTES; ) {
     // Not `for await`, which would close the stream behind the first frame.
     const { done, value } = await pieces.next();
     if (done) return { frame: null, bytes };
     if (typeof value === "string") return { frame: value, bytes };
     bytes.push(value);
+    size += value.length;
   }
+  return { frame: null, bytes: [] };
 }
