@@ -374,6 +374,8 @@ describeIf(["cc", "dockerd", "mmdebstrap"], "what a container can put in place o
       });
       const { id } = await cli.run(["exec", "--", "true"], { env }).then(() => cli.json<{ id: string }>(["sandbox", "inspect"], { env }));
       const install = (await readFile(join(cli.home, "install-id"), "utf8")).trim();
+      // Or it would end when it sees that its socket is gone, and the container with it.
+      expect((await engine.run(["exec", id, "pkill", "-STOP", "holdfastd"])).code).toBe(0);
       await takePlace(await runDirectoryOf(join(cli.home, "sandboxes/docker", install, "default/default")), ({ type, channel }, say) => {
         const process = () =>
           createWriter().str(evil).str(evil).u32(1).u8(0).u8(0).u8(0).u8(0).u8(0).u8(0).u64(0).u64(0).u64(0).str(evil).done();
