@@ -1,6 +1,7 @@
+import { execFileSync } from "node:child_process";
 import { appendFile, mkdir, readFile, stat, truncate, writeFile } from "node:fs/promises";
 import { hostname } from "node:os";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { createManualClock } from "../../test/helpers/manual-clock.ts";
 import { temporaryDirectory } from "../../test/helpers/temporary-directory.ts";
@@ -81,4 +82,16 @@ test("S31 half a line is left out, and the next entry is not lost with it", asyn
   audit(entry("two"));
   audit(entry("three"));
   expect(sandboxes()).toEqual(["one", "two", "three"]);
+});
+
+test.each([
+  ["a pipe, which nobody waits for", "mkfifo"],
+  ["a directory", "mkdir"],
+])("S31 a log that is %s, fails nothing, is told, and holds nothing", async (_, make) => {
+  const { path, audit, logged, sandboxes } = await openLog();
+  await mkdir(dirname(path), { recursive: true });
+  for (const file of [path, `${path}.1`]) execFileSync(make, [file]);
+  audit(entry("one"));
+  expect(logged).toMatchObject([{ level: "warn", message: `the audit log ${path} cannot be written: it is not a regular file` }]);
+  expect(sandboxes()).toEqual([]);
 });

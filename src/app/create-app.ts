@@ -68,6 +68,8 @@ export interface App {
   forTask(task: string): Promise<App>;
   /** What `forTask` would give if the task had these settings. Not closed with this one. */
   withSettings(ofTask: TaskSettings): Promise<App>;
+  /** The same app with another backend configured. Not closed with this one. */
+  onBackend(name: keyof typeof DRIVERS): Promise<App>;
   /** The same app for another profile, with the same flags and variables. */
   forProfile(name: string): Promise<App>;
   /** Ends what runs in this process by the rules of each sandbox, and says what it had to leave. */
@@ -168,6 +170,8 @@ export async function createApp(options: AppOptions): Promise<App> {
       return own;
     },
     withSettings: (ofTask) => createApp({ ...options, profile: profile.name, ofTask }),
+    onBackend: (name) =>
+      createApp({ ...options, profile: profile.name, flags: [...flags, { name: "backend", key: "terminal.backend", value: name }] }),
     forProfile: (name) => createApp({ ...options, profile: name }),
     async close() {
       const own = lifecycle.started() ? (await lifecycle()).close() : { left: [] };

@@ -1,8 +1,10 @@
-import { mkdir, readdir, stat, writeFile } from "node:fs/promises";
+import { execFileSync } from "node:child_process";
+import { mkdir, readdir, rename, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { temporaryDirectory } from "../../test/helpers/temporary-directory.ts";
-import { silentLogger } from "../base/log.ts";
+import { systemClock } from "../base/clock.ts";
+import { createLogger, type LogRecord, silentLogger } from "../base/log.ts";
 import { forgetTaskSettings, listTaskSettings, readTaskSettings, settingsFor, writeTaskSettings } from "./task-settings.ts";
 
 async function home(): Promise<string> {
@@ -85,5 +87,34 @@ describe("S45 settings of tasks", () => {
     await mkdir(join(where, "tasks"));
     await writeFile(join(where, "tasks/notes.txt"), "mine");
     expect(listTaskSettings(where, { log: silentLogger })).toEqual([]);
+  });
+
+  test("of another task, in a file that has this one's name, are refused and send it nowhere", async () => {
+    const where = await home();
+    await writeTaskSettings(where, { task: "other", settings: { "terminal.backend": "local" } });
+    const [others = ""] = await readdir(join(where, "tasks"));
+    await writeTaskSettings(where, { task: "build", settings: {} });
+    const own = (await readdir(join(where, "tasks"))).find((name) => name !== others) ?? "";
+    await rename(join(where, "tasks", others), join(where, "tasks", own));
+    const refused = { code: "state-unreadable", message: expect.stringMatching(/it is of task "other"$/) };
+    expect(() => readTaskSettings(where, "build")).toThrow(expect.objectContaining(refused));
+  });
+
+  test("that cannot be read are told, waited for by nobody, and hide no others in the list", async () => {
+    const where = await home();
+    const build = { task: "build", settings: { "terminal.backend": "local" } };
+    await writeTaskSettings(where, build);
+    execFileSync("mkfifo", [join(where, "tasks/a-pipe.json")]);
+    await mkdir(join(where, "tasks/b-directory.json"));
+    await writeFile(join(where, "tasks/z-damaged.json"), "{");
+    const logged: LogRecord[] = [];
+    const log = createLogger({ clock: systemClock, level: "warn", sink: (record) => logged.push(record) });
+    expect(listTaskSettings(where, { log })).toMatchObject([build]);
+    const told = logged.map(({ message }) => message).sort();
+    expect(told).toEqual([
+      expect.stringMatching(/tasks\/z-damaged\.json does not hold the settings of a task: /),
+      expect.stringMatching(/cannot read .*tasks\/a-pipe\.json: it is not a regular file/),
+      expect.stringMatching(/cannot read .*tasks\/b-directory\.json: it is a directory/),
+    ]);
   });
 });

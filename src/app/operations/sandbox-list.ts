@@ -3,6 +3,7 @@ import * as z from "zod/mini";
 import { describeError } from "../../base/errors.ts";
 import { DEFAULT_TASK } from "../../base/names.ts";
 import type { SandboxRef } from "../../sandbox/driver.ts";
+import { DRIVERS } from "../../sandbox/registry.gen.ts";
 import type { App } from "../create-app.ts";
 import { whyKept } from "../keeping.ts";
 import { defineOperation } from "../operation.ts";
@@ -17,7 +18,10 @@ export const sandboxList = defineOperation({
   output: z.readonly(z.array(z.extend(SandboxSummaryShape, { why: z.string() }))),
   async run(app, { all }) {
     const apps = all ? await appsOfProfiles(app) : [app];
-    return (await Promise.all(apps.map(listOf))).flat();
+    const everywhere = all ? (await Promise.all(apps.map(onEachBackend))).flat() : apps;
+    const listed = (await Promise.all(everywhere.map(listOf))).flat();
+    // What a task has on a backend of its own is there with that backend, too.
+    return [...new Map(listed.map((sandbox) => [`${sandbox.backend} ${sandbox.id}`, sandbox])).values()];
   },
 });
 
@@ -25,6 +29,19 @@ export const sandboxList = defineOperation({
 export async function appsOfProfiles(app: App): Promise<App[]> {
   const profiles = await app.profiles.list();
   return Promise.all(profiles.map(({ name }) => app.forProfile(name)));
+}
+
+/** The app as it is, and as it would be with each other backend that people use and that answers. */
+async function onEachBackend(app: App): Promise<App[]> {
+  const configured = (await app.driver()).name;
+  const others = (Object.keys(DRIVERS) as (keyof typeof DRIVERS)[]).filter((name) => name !== configured);
+  const apps = await Promise.all(
+    others.map(async (name) => {
+      const { capabilities, check } = await app.driverNamed(name);
+      return capabilities.testOnly || (await check()).status !== "ready" ? [] : [await app.onBackend(name)];
+    }),
+  );
+  return [app, ...apps.flat()];
 }
 
 /** Those of the configured backend, and of others that tasks have chosen for themselves. Each with the app it belongs to. */

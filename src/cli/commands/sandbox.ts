@@ -24,14 +24,15 @@ export const register: RegisterVerb = (command, { runner }) => {
 
   const list = addSubverb(command, "ls", "list sandboxes")
     .alias("list")
-    .option("-a, --all", "those of all profiles")
+    .option("-a, --all", "those of all profiles, on all backends")
     .action(() =>
       runner.run(list, async ({ app, terminal, flags }) => {
         const sandboxes = await sandboxList.run(app, { all: flags.all === true });
         if (flags.json) return terminal.json(sandboxes);
         const rows = sandboxes.map(({ task, profile, backend, state, createdAt, why, id }) => [
           ...[task, profile, backend, state, createdAt, why],
-          id,
+          // As engines show them; all of it is in the JSON.
+          /^[0-9a-f]{64}$/.test(id) ? id.slice(0, 12) : id,
         ]);
         terminal.table(["TASK", "PROFILE", "BACKEND", "STATE", "CREATED", "KEPT", "ID"], rows);
       }),

@@ -22,7 +22,7 @@ import { findEngine } from "./find-engine.ts";
 import { createHalfMadeRemover } from "./half-made.ts";
 import type { InspectedContainer } from "./inspect.ts";
 import { createLabels, type OwnerFilter } from "./labels.ts";
-import { findLeftovers, YOUNGEST_MS } from "./leftovers.ts";
+import { findLeftovers, recordedRuns, YOUNGEST_MS } from "./leftovers.ts";
 import { createMaker } from "./make-container.ts";
 import { refuseOwnArgs } from "./own-args.ts";
 import { otherRuns, placeOf, removePlace, removeRun, removeUnused, runOf } from "./place.ts";
@@ -326,11 +326,14 @@ export function createDriver(context: DriverContext): SandboxDriver {
 
     async leftovers(of) {
       const { identity } = await engine();
+      const directory = profileDirectory(root, of);
+      const recorded = recordedRuns(directory);
       return findLeftovers({
         root,
-        directory: profileDirectory(root, of),
+        directory,
         task: of.task,
         engine: identity,
+        recorded,
         refs: await list(of),
         clock,
         remove,

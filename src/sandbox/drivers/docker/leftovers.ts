@@ -24,20 +24,42 @@ export interface LeftoverOptions {
   readonly engine: string;
   /** All containers of that profile. */
   readonly refs: readonly SandboxRef[];
+  /** What `recordedRuns` said before the engine was asked for them. */
+  readonly recorded?: ReadonlySet<string>;
   readonly clock: Clock;
   readonly remove: RemoveTree;
 }
 
-export async function findLeftovers({ root, directory, task, engine, refs, clock, remove }: LeftoverOptions): Promise<Leftover[]> {
+export async function findLeftovers({
+  root,
+  directory,
+  task,
+  engine,
+  refs,
+  recorded = new Set(),
+  clock,
+  remove,
+}: LeftoverOptions): Promise<Leftover[]> {
   const used = Map.groupBy(refs, (ref) => placeOf(root, ref.owner).directory);
   const names = listDirectory(directory).filter((name) => task === undefined || name === taskSegment(task));
   const found: Leftover[] = [];
   for (const name of names) {
     const place = placeAt(join(directory, name));
     if (isOfAnother(place, engine) || (await isLive(place, used.get(place.directory) ?? []))) continue;
-    found.push(...leftIn(place, used.get(place.directory) ?? [], { before: clock.now() - YOUNGEST_MS, remove }));
+    found.push(...leftIn(place, used.get(place.directory) ?? [], { before: clock.now() - YOUNGEST_MS, recorded, remove }));
   }
   return found;
+}
+
+/** Directories of containers whose making is over, however young they are: one that the engine does not have later is gone. */
+export function recordedRuns(directory: string): ReadonlySet<string> {
+  const places = listDirectory(directory).map((name) => placeAt(join(directory, name)));
+  return new Set(
+    places.flatMap((place) => {
+      const record = recordIn(place.directory);
+      return record ? [runOf(place, record)] : [];
+    }),
+  );
 }
 
 function isOfAnother({ directory }: Place, engine: string): boolean {
@@ -57,17 +79,23 @@ async function isLive(place: Place, refs: readonly SandboxRef[]): Promise<boolea
   return false;
 }
 
-function leftIn(place: Place, refs: readonly SandboxRef[], { before, remove }: { before: number; remove: RemoveTree }): Leftover[] {
+interface LeftInOptions extends Pick<LeftoverOptions, "remove"> {
+  readonly before: number;
+  readonly recorded: ReadonlySet<string>;
+}
+
+function leftIn(place: Place, refs: readonly SandboxRef[], { before, recorded, remove }: LeftInOptions): Leftover[] {
+  const mayBeMade = (createdAt: number) => createdAt > before && !recorded.has(runOf(place, { createdAt }));
   const all = listDirectory(join(place.directory, "run")).map(Number);
   const runs = all.filter((createdAt) => refs.every((ref) => ref.createdAt !== createdAt));
-  if (runs.some((createdAt) => createdAt > before)) return [];
+  if (runs.some(mayBeMade)) return [];
   const inTheMaking = all.some((createdAt) => createdAt > before);
   const own = (path: string, why: string, files = false): Leftover => ({
     what: path,
     why,
     files,
     async remove() {
-      if (refs.length === 0 && listDirectory(join(place.directory, "run")).some((name) => Number(name) > before))
+      if (refs.length === 0 && listDirectory(join(place.directory, "run")).map(Number).some(mayBeMade))
         throw new HoldfastError("busy", `${path} is used again: a sandbox of the task was made meanwhile`, { facts: { path } });
       await remove(path);
       await removeUnused(place);
