@@ -8,12 +8,13 @@ const LAYERS: Record<string, Layer> = {
   base: { from: [] },
   sandbox: { from: ["base"] },
   lifecycle: { from: ["base", "sandbox"] },
+  board: { from: ["base"] },
   profiles: { from: ["base"] },
   config: {
     from: ["base"],
     files: /^(sandbox|lifecycle|profiles)\/(.*\/)?options\.ts$|^sandbox\/(backends(\.gen)?|driver-options\.gen)\.ts$/,
   },
-  app: { from: ["base", "sandbox", "lifecycle", "profiles", "config"] },
+  app: { from: ["base", "sandbox", "lifecycle", "board", "profiles", "config"] },
   cli: { from: ["base", "config", "app"], typesFrom: ["sandbox", "lifecycle", "profiles"] },
   "index.ts": { from: ["app"], files: /^base\/errors\.ts$/, typesFrom: ["base", "sandbox", "lifecycle", "profiles", "config"] },
 };
@@ -87,6 +88,7 @@ describe("the check of layers", () => {
     ["backwards lazily", "sandbox/x.ts", 'const a = await import("../app/a.ts");'],
     ["backwards for its effect", "sandbox/x.ts", 'import "../app/a.ts";'],
     ["sideways", "profiles/x.ts", 'import { a } from "../sandbox/a.ts";'],
+    ["sideways from the board", "board/x.ts", 'import { a } from "../profiles/a.ts";'],
     ["config below app", "lifecycle/x.ts", 'import { a } from "../config/a.ts";'],
     ["a driver into config", "config/x.ts", 'import { a } from "../sandbox/drivers/local/driver.ts";'],
     ["a value below app into the library", "index.ts", 'import { a } from "./sandbox/a.ts";'],

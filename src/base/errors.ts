@@ -24,10 +24,41 @@ export const ERROR_KINDS = {
     fix: "Choose another one with `holdfast config set terminal.backend NAME`.",
     retryable: false,
   },
+  "board-damaged": {
+    meaning: "The database of the board is damaged. It was left as it is.",
+    fix: "Restore a backup, or move the file away to begin with an empty board.",
+    retryable: false,
+  },
+  "board-exists": {
+    meaning: "A board of that name is already there.",
+    fix: "Choose another name.",
+    retryable: false,
+  },
+  "board-not-found": {
+    meaning: "There is no board of that name, or it is archived.",
+    fix: "Correct the name.",
+    retryable: false,
+  },
+  "board-too-new": {
+    meaning: "The database of the board was made by a newer version of Holdfast.",
+    fix: "Use that version, or another database.",
+    retryable: false,
+  },
+  "board-unavailable": {
+    meaning:
+      "The database of the board cannot be opened, reached or written. Nothing was changed, unless the connection broke at the very end.",
+    fix: "See the message: often a full disk, permissions, or a server that does not run.",
+    retryable: true,
+  },
   busy: {
     meaning: "Something still runs in the sandbox, so it was not removed.",
     fix: "Wait for it, stop it, or repeat the command with --force.",
     retryable: true,
+  },
+  "claim-lost": {
+    meaning: "The run has ended or was revoked, so nothing can be written in its name any more.",
+    fix: "Stop working on the task: somebody else may have it now.",
+    retryable: false,
   },
   closed: {
     meaning: "The object or lease that was used has been closed.",
@@ -124,10 +155,20 @@ export const ERROR_KINDS = {
     fix: "Follow the rule that the message names; letters, digits, `_` and `-` are always allowed.",
     retryable: false,
   },
+  "link-refused": {
+    meaning: "One task cannot be made to wait for the other.",
+    fix: "The message says why: a cycle, two boards, or a child that is finished.",
+    retryable: false,
+  },
   locked: {
     meaning: "Another process held a lock on the same file for too long.",
     fix: "Try again when the other process is done.",
     retryable: true,
+  },
+  "move-refused": {
+    meaning: "The rules of the board do not allow that for the task or board as it is now.",
+    fix: "The message says why, and who could do it.",
+    retryable: false,
   },
   "operation-timeout": {
     meaning: "A backend did not answer within the limit of the operation.",
@@ -218,6 +259,11 @@ export const ERROR_KINDS = {
     meaning: "Holdfast could not write to its own directory, for example because the disk is full.",
     fix: "Free space or correct the permissions of the directory that the message names.",
     retryable: true,
+  },
+  "task-not-found": {
+    meaning: "There is no task with that id.",
+    fix: "Correct the id.",
+    retryable: false,
   },
   "too-large": {
     meaning: "What was to be copied is larger, or has more entries, than the limit that was given.",

@@ -1,0 +1,33 @@
+/** @module In whose name something is written: a person's own, or that of a run, which must prove it with its token (K17). */
+import { first, type Session, statement } from "./database.ts";
+import { claimLost } from "./state.ts";
+import { checkLine } from "./task-input.ts";
+import { hashToken } from "./token.ts";
+
+/** A run is named by its task. */
+export type Author =
+  | { readonly by: string; readonly task?: never; readonly token?: never }
+  | { readonly by?: never; readonly task: string; readonly token: string };
+
+export interface KnownAuthor {
+  readonly name: string;
+  readonly run: number | null;
+}
+
+const OPEN_RUN = statement<{ task: string; token: string }, { id: number; profile: string }>((build, hole) =>
+  build
+    .selectFrom("runs")
+    .select(["id", "profile"])
+    .where("task", "=", hole("task"))
+    .where("ended_at", "is", null)
+    .where("revoked_at", "is", null)
+    .where("token_hash", "=", hole("token")),
+);
+
+/** @throws `claim-lost` */
+export async function authorOf(session: Session, author: Author): Promise<KnownAuthor> {
+  if (author.by !== undefined) return { name: checkLine("by", author.by), run: null };
+  const run = await first(session.all(OPEN_RUN, { task: author.task, token: hashToken(author.token) }));
+  if (run === undefined) throw claimLost(author.task);
+  return { name: run.profile, run: run.id };
+}

@@ -1,0 +1,180 @@
+/** @module Claims: the fenced right to work on a task. Who has the token of its open run may write as that run, and nobody else (K17). */
+import { parseProfileName } from "../base/names.ts";
+import { first, type Session, statement } from "./database.ts";
+import { addEvent } from "./events.ts";
+import { insertRun, NEW_RUN, type Run, type RunRow, toRun } from "./runs.ts";
+import { claimLost, moverOf, moveTask, refusal, type Standing, standingOf, taskOfRun } from "./state.ts";
+import type { StoreContext } from "./store-context.ts";
+import { type Task, toTask } from "./task.ts";
+import { checkLine, checkWhole, toJson } from "./task-input.ts";
+import { hashToken, newToken } from "./token.ts";
+import type { Mover } from "./transitions.ts";
+
+export const CLAIM_TTL_MS = 900_000;
+
+export interface ClaimOptions {
+  /** Who takes it: a dispatcher, or a person. */
+  readonly by: string;
+  /** Who works on it. @default the assignee, else `by` */
+  readonly profile?: string | undefined;
+  /** @default 900000 */
+  readonly ttlMs?: number | undefined;
+  readonly as?: Extract<Mover, "dispatcher" | "person"> | undefined;
+  /** Takes it although a guard says not yet. */
+  readonly ignoreGuard?: boolean | undefined;
+}
+
+export interface NextClaimOptions extends ClaimOptions {
+  readonly board: string;
+  /** Only tasks of this assignee. */
+  readonly assignee?: string | undefined;
+  /** @default "ready" */
+  readonly status?: "ready" | "review" | undefined;
+}
+
+export interface Claim {
+  readonly task: Task;
+  readonly run: Run;
+  /** Given out once: the board keeps only its hash. */
+  readonly token: string;
+}
+
+export interface ClaimOperations {
+  /** @throws `move-refused`: it is not free, a parent is unfinished, or a guard stands */
+  claim(task: string, options: ClaimOptions): Promise<Claim>;
+  /** The most urgent and then oldest one that is free, or null. Those who ask at once get different ones. */
+  claimNext(options: NextClaimOptions): Promise<Claim | null>;
+  /** The worker lives, and keeps its claim that much longer. @throws `claim-lost` */
+  heartbeat(task: string, token: string, options?: { ttlMs?: number | undefined }): Promise<Run>;
+  /** What is needed to find the worker's process again. @throws `claim-lost` */
+  recordWorker(task: string, token: string, worker: Readonly<Record<string, unknown>>): Promise<void>;
+  /**
+   * From now on its token is worth nothing. The task stays `running` until `release`, which comes when the worker is known to be dead.
+   * False when there was nothing to revoke: it has ended, or with `ifExpiredAt` its worker has just shown that it lives.
+   */
+  revoke(run: number, options: { by: string; reason: string; ifExpiredAt?: number | undefined }): Promise<boolean>;
+}
+
+interface Beat {
+  task: string;
+  token: string;
+  at: number;
+  expires: number;
+}
+
+const HEARTBEAT = statement<Beat, RunRow>((build, hole) =>
+  build
+    .updateTable("runs")
+    .set({ heartbeat_at: hole("at"), expires_at: hole("expires") })
+    .where("task", "=", hole("task"))
+    .where("ended_at", "is", null)
+    .where("revoked_at", "is", null)
+    .where("token_hash", "=", hole("token"))
+    .returningAll(),
+);
+
+const RECORD = statement<{ run: number | null; worker: string }>((build, hole) =>
+  build
+    .updateTable("runs")
+    .set({ worker: hole("worker") })
+    .where("id", "=", hole("run")),
+);
+
+const REVOKE = statement<{ run: number; at: number; expired: number }>((build, hole) =>
+  build
+    .updateTable("runs")
+    .set({ revoked_at: hole("at") })
+    .where("id", "=", hole("run"))
+    .where("ended_at", "is", null)
+    .where("revoked_at", "is", null)
+    .where("expires_at", "<=", hole("expired")),
+);
+
+export function claimOperations({ database, clock }: StoreContext): ClaimOperations {
+  return {
+    claim: (id, options) =>
+      database.write(async (session) => take(session, await standingOf(session, id), { ...options, at: clock.now() })),
+    claimNext: ({ board, assignee, status = "ready", ...options }) =>
+      database.write(async (session) => {
+        const at = clock.now();
+        let query = session.build
+          .selectFrom("tasks")
+          .select("id")
+          .where("board", "=", board)
+          .where("status", "=", status)
+          .where((where) => where.or([where("guard_until", "is", null), where("guard_until", "<=", at)]))
+          .orderBy("priority", "desc")
+          .orderBy("seq")
+          .limit(1);
+        if (assignee !== undefined) query = query.where("assignee", "=", parseProfileName(assignee));
+        const [found] = await session.query((session.alone ? query : query.forNoKeyUpdate().skipLocked()).compile());
+        return found === undefined ? null : await take(session, await standingOf(session, found.id), { ...options, at });
+      }),
+    heartbeat: (task, token, { ttlMs = CLAIM_TTL_MS } = {}) =>
+      database.write(async (session) => {
+        const at = clock.now();
+        const expires = at + checkWhole("ttlMs", ttlMs);
+        const run = await first(session.all(HEARTBEAT, { task, token: hashToken(token), at, expires }));
+        if (run === undefined) throw claimLost(task);
+        return toRun(run);
+      }),
+    recordWorker: (task, token, worker) =>
+      database.write(async (session) => {
+        const standing = await standingOf(session, task);
+        const { name } = moverOf(standing, { token });
+        await session.run(RECORD, { run: standing.run_id, worker: toJson("worker", worker) });
+        await addEvent(session, {
+          board: standing.board,
+          task,
+          run: standing.run_id,
+          kind: "worker_started",
+          actor: name,
+          at: clock.now(),
+          payload: worker,
+        });
+      }),
+    revoke: (run, { by, reason, ifExpiredAt = Number.MAX_SAFE_INTEGER }) =>
+      database.write(async (session) => {
+        const at = clock.now();
+        const task = await taskOfRun(session, run);
+        if (task === undefined || (await session.run(REVOKE, { run, at, expired: ifExpiredAt })) === 0) return false;
+        await addEvent(session, {
+          board: task.board,
+          task: task.id,
+          run,
+          kind: "revoked",
+          actor: checkLine("by", by),
+          at,
+          payload: { reason },
+        });
+        return true;
+      }),
+  };
+}
+
+async function take(session: Session, task: Standing, options: ClaimOptions & { at: number }): Promise<Claim> {
+  const { by, profile, ttlMs = CLAIM_TTL_MS, as = "dispatcher", ignoreGuard = false, at } = options;
+  if (!ignoreGuard && task.guard_until !== null && task.guard_until > at && ["ready", "review"].includes(task.status)) {
+    throw refusal(task, "claim", `it is guarded (${task.guard_reason}) until ${new Date(task.guard_until).toISOString()}`);
+  }
+  const name = checkLine("by", by);
+  const worker = profile === undefined ? (task.assignee ?? name) : parseProfileName(profile);
+  const token = newToken();
+  const row = {
+    ...NEW_RUN,
+    task: task.id,
+    profile: worker,
+    phase: task.phase,
+    token_hash: hashToken(token),
+    claimed_by: name,
+    started_at: at,
+    expires_at: at + checkWhole("ttlMs", ttlMs),
+    heartbeat_at: at,
+  };
+  if (task.run_id !== null) throw refusal(task, "claim", `run ${task.run_id} is still open`);
+  const run = await insertRun(session, row);
+  const changes = { started_at: task.started_at ?? at, guard_reason: null, guard_until: null };
+  const payload = { profile: worker, expiresAt: row.expires_at };
+  const moved = await moveTask(session, task, { action: "claim", mover: { kind: as, name }, kind: "claimed", at, run, changes, payload });
+  return { task: toTask(moved), run: toRun({ ...row, id: run }), token };
+}

@@ -1,0 +1,145 @@
+/** @module The words with which a run ends, or with which a person ends a task that never had one: complete, block, review, changes. */
+import type { Session } from "./database.ts";
+import type { EventKind } from "./events.ts";
+import { endRun, type Handover, handoverColumns, insertRun, NEW_RUN } from "./runs.ts";
+import { BLOCK_KINDS, type BlockKind, type Outcome, type TaskState } from "./schema.ts";
+import { type ActingAs, type Actor, moverOf, moveTask, promoteChildren, refusal, type Standing, standingOf } from "./state.ts";
+import type { StoreContext } from "./store-context.ts";
+import { type Task, toTask } from "./task.ts";
+import { checkAssignee, checkText } from "./task-input.ts";
+import type { Action } from "./transitions.ts";
+
+export interface BlockOptions extends Handover {
+  readonly reason: string;
+  /** `dependency`: another task comes first, which must be linked already. It goes on by itself when that is finished. */
+  readonly kind?: "dependency" | Exclude<BlockKind, "gave_up"> | undefined;
+}
+
+export interface EndOperations {
+  /** Its children go on at once. Refused while a parent is unfinished. */
+  complete(task: string, handover: Handover, actor: Actor): Promise<Task>;
+  block(task: string, options: BlockOptions, actor: Actor): Promise<Task>;
+  /** From then on, whoever takes it reviews it. */
+  requestReview(task: string, options: Handover & { reviewer?: string | undefined }, actor: Actor): Promise<Task>;
+  /** The end of a review: whoever did the work goes on with it. */
+  requestChanges(task: string, options: Handover & { reason: string }, actor: Actor): Promise<Task>;
+}
+
+const NOT_BLOCKED = { block_kind: null, block_reason: null, blocked_by: null } as const;
+const NO_GUARD = { guard_reason: null, guard_until: null } as const;
+/** The worker had the last word, so nothing failed. */
+const NO_FAILURES = { failures: 0, violations: 0, last_error: null } as const;
+
+interface Ending {
+  readonly action: Action;
+  readonly outcome: Outcome;
+  readonly kind: EventKind;
+  readonly handover: Handover;
+  readonly changes: (standing: Standing, mover: ActingAs, at: number) => Partial<TaskState>;
+  readonly payload?: Readonly<Record<string, unknown>>;
+}
+
+export function endOperations({ database, clock }: StoreContext): EndOperations {
+  const end = (id: string, actor: Actor, ending: Ending) =>
+    database.write(async (session) => endWith(session, await standingOf(session, id), { actor, ending, at: clock.now() }));
+
+  return {
+    complete: (id, handover, actor) =>
+      end(id, actor, {
+        action: "complete",
+        outcome: "completed",
+        kind: "completed",
+        handover,
+        changes: (_, __, at) => ({ ...NOT_BLOCKED, ...NO_GUARD, ...NO_FAILURES, completed_at: at }),
+        payload: handover.summary === undefined ? {} : { summary: handover.summary },
+      }),
+    block(id, { reason, kind, ...handover }, actor) {
+      const text = checkText("reason", reason);
+      const waits = kind === "dependency";
+      const blockKind = BLOCK_KINDS.find((each) => each === kind) ?? null;
+      return end(id, actor, {
+        action: waits ? "wait" : "block",
+        outcome: waits ? "waiting" : "blocked",
+        kind: waits ? "waiting" : "blocked",
+        handover: { summary: text, ...handover },
+        changes: (_, { name }) => ({
+          ...NO_FAILURES,
+          ...(waits ? NOT_BLOCKED : { block_kind: blockKind, block_reason: text, blocked_by: name }),
+        }),
+        payload: { reason: text, kind: kind ?? null },
+      });
+    },
+    requestReview(id, { reviewer, ...handover }, actor) {
+      const assignee = checkAssignee(reviewer);
+      return end(id, actor, {
+        action: "request review",
+        outcome: "review_requested",
+        kind: "review_requested",
+        handover,
+        changes: (task) => ({
+          ...NOT_BLOCKED,
+          ...NO_FAILURES,
+          implementer: task.phase === "review" ? task.implementer : (task.run_profile ?? task.assignee),
+          assignee: assignee ?? task.assignee,
+        }),
+        payload: { reviewer: assignee },
+      });
+    },
+    requestChanges: (id, { reason, ...handover }, actor) =>
+      end(id, actor, {
+        action: "request changes",
+        outcome: "changes_requested",
+        kind: "changes_requested",
+        handover: { summary: checkText("reason", reason), ...handover },
+        changes: (task) => ({ ...NO_GUARD, assignee: task.implementer ?? task.assignee, implementer: null }),
+        payload: { reason },
+      }),
+  };
+}
+
+async function endWith(
+  session: Session,
+  task: Standing,
+  { actor, ending, at }: { actor: Actor; ending: Ending; at: number },
+): Promise<Task> {
+  const { action, outcome, kind, handover, changes, payload } = ending;
+  const mover = moverOf(task, actor);
+  if (task.status === "running" && mover.kind === "person")
+    throw refusal(task, action, "it is running, so only its run can, unless it is reclaimed first");
+  const columns = handoverColumns(handover);
+  const run = await closeRun(session, task, { mover, at, end: { ...columns, outcome, ended_at: at } });
+  const moved = await moveTask(session, task, {
+    action,
+    mover,
+    kind,
+    at,
+    run,
+    changes: changes(task, mover, at),
+    ...(payload && { payload }),
+  });
+  if (moved.status === "done") await promoteChildren(session, task.id, at);
+  return toTask(moved);
+}
+
+interface Closing {
+  readonly mover: ActingAs;
+  readonly at: number;
+  readonly end: Parameters<typeof endRun>[2];
+}
+
+/** What is handed over must not be lost, so a task that nobody has claimed gets a run that ends as it begins. */
+async function closeRun(session: Session, task: Standing, { mover, at, end }: Closing): Promise<number> {
+  if (task.run_id === null) {
+    return await insertRun(session, {
+      ...NEW_RUN,
+      task: task.id,
+      phase: task.phase,
+      profile: mover.name,
+      claimed_by: mover.name,
+      started_at: at,
+      ...end,
+    });
+  }
+  await endRun(session, task.run_id, end);
+  return task.run_id;
+}

@@ -1,0 +1,129 @@
+/** @module Events: what happened on a board, in order, never changed. They tell; the state is in the columns. */
+import type { Selectable } from "kysely";
+import { type Session, statement } from "./database.ts";
+import type { EventTable } from "./schema.ts";
+import type { StoreContext } from "./store-context.ts";
+
+export type EventKind =
+  | "board_created"
+  | "board_edited"
+  | "board_archived"
+  | "board_removed"
+  | "created"
+  | "edited"
+  | "assigned"
+  | "linked"
+  | "unlinked"
+  | "commented"
+  | "attached"
+  | "promoted"
+  | "held"
+  | "claimed"
+  | "worker_started"
+  | "revoked"
+  | "completed"
+  | "blocked"
+  | "waiting"
+  | "unblocked"
+  | "scheduled"
+  | "woken"
+  | "review_requested"
+  | "changes_requested"
+  | "archived"
+  | "reclaimed"
+  | "crashed"
+  | "timed_out"
+  | "stale"
+  | "rate_limited"
+  | "spawn_failed"
+  | "protocol_violation"
+  | "gave_up";
+
+export interface BoardEvent {
+  /** Grows; a reader that has seen it has seen all before it. */
+  readonly id: number;
+  readonly board: string;
+  readonly task: string | null;
+  readonly run: number | null;
+  readonly kind: EventKind;
+  /** Who: a name that a person gave, the profile of a run, or `board`. */
+  readonly actor: string;
+  /** An event of a move has `from` and `to`. */
+  readonly payload: Readonly<Record<string, unknown>>;
+  readonly at: number;
+}
+
+export interface NewEvent {
+  readonly board: string;
+  readonly task?: string | null;
+  readonly run?: number | null;
+  readonly kind: EventKind;
+  readonly actor: string;
+  readonly payload?: Readonly<Record<string, unknown>>;
+  readonly at: number;
+}
+
+export interface EventFilter {
+  readonly board?: string;
+  readonly task?: string;
+  /** Only those after it. @default 0 */
+  readonly since?: number;
+  /** @default 1000 */
+  readonly limit?: number;
+}
+
+export interface EventOperations {
+  /** Oldest first. */
+  events(filter?: EventFilter): Promise<BoardEvent[]>;
+  /** The id of the newest event, 0 when there is none. */
+  lastEvent(): Promise<number>;
+}
+
+/** Who acts when the board itself does. */
+export const BOARD = "board";
+
+const DEFAULT_LIMIT = 1000;
+
+type EventValues = Omit<Selectable<EventTable>, "id">;
+
+const INSERT = statement<EventValues>((build, hole) =>
+  build.insertInto("events").values({
+    board: hole("board"),
+    task: hole("task"),
+    run: hole("run"),
+    kind: hole("kind"),
+    actor: hole("actor"),
+    payload: hole("payload"),
+    created_at: hole("created_at"),
+  }),
+);
+
+const LAST = statement<object, { id: number | null }>((build) => build.selectFrom("events").select(({ fn }) => fn.max("id").as("id")));
+
+export async function addEvent(
+  session: Session,
+  { board, task = null, run = null, kind, actor, payload = {}, at }: NewEvent,
+): Promise<void> {
+  await session.run(INSERT, { board, task, run, kind, actor, payload: JSON.stringify(payload), created_at: at });
+}
+
+export function eventOperations({ database }: StoreContext): EventOperations {
+  return {
+    async events({ board, task, since = 0, limit = DEFAULT_LIMIT } = {}) {
+      let query = database.build.selectFrom("events").selectAll().where("id", ">", since).orderBy("id").limit(limit);
+      if (board !== undefined) query = query.where("board", "=", board);
+      if (task !== undefined) query = query.where("task", "=", task);
+      const rows = await database.readSettled((session) => session.query(query.compile()));
+      return rows.map(({ payload, kind, created_at: at, ...row }) => ({
+        ...row,
+        kind: kind as EventKind,
+        payload: JSON.parse(payload) as Record<string, unknown>,
+        at,
+      }));
+    },
+    async lastEvent() {
+      const [row] = await database.readSettled((session) => session.all(LAST, {}));
+      return row?.id ?? 0;
+    },
+  };
+}

@@ -1,0 +1,168 @@
+/** @module Reading tasks: one, many, how many, and why one does not run. */
+import { parseProfileName } from "../base/names.ts";
+import { first, statement } from "./database.ts";
+import { type Run, type RunRow, toRun } from "./runs.ts";
+import type { StoreContext } from "./store-context.ts";
+import { noTask, type Task, type TaskRow, toTask } from "./task.ts";
+import { STATUSES, type Status } from "./transitions.ts";
+
+export interface TaskFilter {
+  readonly board?: string | undefined;
+  readonly status?: Status | readonly Status[] | undefined;
+  /** null: those of nobody. */
+  readonly assignee?: string | null | undefined;
+  readonly tenant?: string | undefined;
+  readonly limit?: number | undefined;
+}
+
+export interface RunFilter {
+  readonly board?: string | undefined;
+  readonly task?: string | undefined;
+  readonly profile?: string | undefined;
+  readonly open?: boolean | undefined;
+  /** Only those whose claim ends by then. */
+  readonly expiredAt?: number | undefined;
+  readonly limit?: number | undefined;
+}
+
+/** What `why` is made of (K12); the caps and profiles are known elsewhere. */
+export interface WhyFacts {
+  readonly task: Task;
+  readonly unfinishedParents: readonly Pick<Task, "id" | "title" | "status">[];
+  readonly openRun: Run | null;
+  /** Who dispatches on its board, and until when that is certain. */
+  readonly leader: { readonly holder: string; readonly expiresAt: number } | null;
+}
+
+export interface Usage {
+  readonly runs: number;
+  readonly cost: number;
+  readonly tokens: number;
+}
+
+export interface ReadOperations {
+  /** @throws `task-not-found` */
+  getTask(id: string): Promise<Task>;
+  /** The most urgent first, then the oldest. */
+  listTasks(filter?: TaskFilter): Promise<Task[]>;
+  parents(id: string): Promise<Task[]>;
+  children(id: string): Promise<Task[]>;
+  /** Oldest first. */
+  runs(filter: RunFilter): Promise<Run[]>;
+  /** Every status has a number. */
+  counts(board?: string): Promise<Record<Status, number>>;
+  /** How many tasks run for each profile. */
+  running(board?: string): Promise<Record<string, number>>;
+  /** What the workers have reported (K11). */
+  usage(filter: Pick<RunFilter, "board" | "task" | "profile">): Promise<Usage>;
+  whyFacts(id: string): Promise<WhyFacts>;
+}
+
+const BY_ID = statement<{ id: string }, TaskRow>((build, hole) => build.selectFrom("tasks").selectAll().where("id", "=", hole("id")));
+
+const PARENTS = statement<{ id: string }, TaskRow>((build, hole) =>
+  build
+    .selectFrom("tasks")
+    .innerJoin("links", "links.parent", "tasks.id")
+    .selectAll("tasks")
+    .where("links.child", "=", hole("id"))
+    .orderBy("tasks.seq"),
+);
+
+const CHILDREN = statement<{ id: string }, TaskRow>((build, hole) =>
+  build
+    .selectFrom("tasks")
+    .innerJoin("links", "links.child", "tasks.id")
+    .selectAll("tasks")
+    .where("links.parent", "=", hole("id"))
+    .orderBy("tasks.seq"),
+);
+
+const OPEN_RUN = statement<{ id: string }, RunRow>((build, hole) =>
+  build.selectFrom("runs").selectAll().where("task", "=", hole("id")).where("ended_at", "is", null),
+);
+
+const LEADER = statement<{ board: string }, { holder: string; expires_at: number }>((build, hole) =>
+  build.selectFrom("leaders").select(["holder", "expires_at"]).where("board", "=", hole("board")),
+);
+
+export function readOperations({ database }: StoreContext): ReadOperations {
+  const { build, read } = database;
+  const byId = async (id: string) => {
+    const row = await first(read((session) => session.all(BY_ID, { id })));
+    if (row === undefined) throw noTask(id);
+    return toTask(row);
+  };
+  const selectRuns = ({ board, task, profile, open, expiredAt }: RunFilter) => {
+    let query = build.selectFrom("runs");
+    if (board !== undefined) query = query.where("task", "in", build.selectFrom("tasks").select("id").where("board", "=", board));
+    if (task !== undefined) query = query.where("task", "=", task);
+    if (profile !== undefined) query = query.where("profile", "=", profile);
+    if (open !== undefined) query = query.where("ended_at", open ? "is" : "is not", null);
+    if (expiredAt !== undefined) query = query.where("expires_at", "<=", expiredAt);
+    return query;
+  };
+
+  return {
+    getTask: byId,
+    async listTasks({ board, status, assignee, tenant, limit } = {}) {
+      let query = build.selectFrom("tasks").selectAll().orderBy("priority", "desc").orderBy("seq");
+      if (board !== undefined) query = query.where("board", "=", board);
+      if (status !== undefined)
+        query = typeof status === "string" ? query.where("status", "=", status) : query.where("status", "in", status);
+      if (assignee !== undefined) {
+        query = assignee === null ? query.where("assignee", "is", null) : query.where("assignee", "=", parseProfileName(assignee));
+      }
+      if (tenant !== undefined) query = query.where("tenant", "=", tenant);
+      if (limit !== undefined) query = query.limit(limit);
+      return (await read((session) => session.query(query.compile()))).map(toTask);
+    },
+    parents: async (id) => (await read((session) => session.all(PARENTS, { id }))).map(toTask),
+    children: async (id) => (await read((session) => session.all(CHILDREN, { id }))).map(toTask),
+    async runs(filter) {
+      const all = selectRuns(filter).selectAll().orderBy("id");
+      const query = filter.limit === undefined ? all : all.limit(filter.limit);
+      return (await read((session) => session.query(query.compile()))).map(toRun);
+    },
+    async counts(board) {
+      const all = build
+        .selectFrom("tasks")
+        .select(({ fn }) => ["status", fn.countAll<number>().as("count")])
+        .groupBy("status");
+      const query = board === undefined ? all : all.where("board", "=", board);
+      const rows = await read((session) => session.query(query.compile()));
+      const found = new Map(rows.map(({ status, count }) => [status, count]));
+      return Object.fromEntries(STATUSES.map((status) => [status, found.get(status) ?? 0])) as Record<Status, number>;
+    },
+    async running(board) {
+      const query = selectRuns({ board, open: true })
+        .select(({ fn }) => ["profile", fn.countAll<number>().as("count")])
+        .groupBy("profile");
+      const rows = await read((session) => session.query(query.compile()));
+      return Object.fromEntries(rows.map(({ profile, count }) => [profile, count]));
+    },
+    async usage(filter) {
+      const query = selectRuns(filter).select(({ fn }) => [
+        fn.countAll<number>().as("runs"),
+        fn.sum<number | null>("cost").as("cost"),
+        fn.sum<number | null>("tokens").as("tokens"),
+      ]);
+      const [row] = await read((session) => session.query(query.compile()));
+      return { runs: row?.runs ?? 0, cost: Number(row?.cost ?? 0), tokens: Number(row?.tokens ?? 0) };
+    },
+    async whyFacts(id) {
+      const task = await byId(id);
+      return await read(async (session) => {
+        const above = (await session.all(PARENTS, { id })).filter(({ status }) => status !== "done" && status !== "archived");
+        const run = await first(session.all(OPEN_RUN, { id }));
+        const leader = await first(session.all(LEADER, { board: task.board }));
+        return {
+          task,
+          unfinishedParents: above.map(({ id: parent, title, status }) => ({ id: parent, title, status })),
+          openRun: run === undefined ? null : toRun(run),
+          leader: leader === undefined ? null : { holder: leader.holder, expiresAt: leader.expires_at },
+        };
+      });
+    },
+  };
+}

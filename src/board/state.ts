@@ -1,0 +1,197 @@
+/** @module One move of a task: read what it depends on, ask the table, write the new state against the old one, and say so in an event. */
+import { sql } from "kysely";
+import { HoldfastError } from "../base/errors.ts";
+import { first, type Session, statement } from "./database.ts";
+import { addEvent, BOARD, type EventKind } from "./events.ts";
+import { lockChildren, lockTask } from "./locks.ts";
+import type { TaskState } from "./schema.ts";
+import { noTask, type TaskRow } from "./task.ts";
+import { checkLine } from "./task-input.ts";
+import { hashToken } from "./token.ts";
+import { type Action, FINISHED, type Mover, nextStatus } from "./transitions.ts";
+
+/** In whose name: a person's, or that of the run whose token it is. */
+export type Actor = { readonly by: string; readonly token?: never } | { readonly token: string; readonly by?: never };
+
+/** A task with what a move of it depends on. */
+export interface Standing extends TaskRow {
+  /** The open run. */
+  readonly run_id: number | null;
+  readonly run_token: string | null;
+  readonly run_profile: string | null;
+  readonly run_revoked: number | null;
+  /** 1 while a parent is unfinished. */
+  readonly waiting: number;
+}
+
+export interface ActingAs {
+  readonly kind: Mover;
+  readonly name: string;
+}
+
+export interface MoveOptions {
+  readonly action: Action;
+  readonly mover: ActingAs;
+  readonly kind: EventKind;
+  readonly at: number;
+  readonly changes?: Partial<Omit<TaskState, "status" | "phase">>;
+  readonly run?: number | null;
+  readonly payload?: Readonly<Record<string, unknown>>;
+}
+
+export const unfinishedParent = sql<number>`case when exists (
+  select 1 from links join tasks as parents on parents.id = links.parent
+  where links.child = tasks.id and parents.status not in (${sql.join(FINISHED.map((status) => sql.lit(status)))})
+) then 1 else 0 end`;
+
+const STANDING = statement<{ id: string }, Standing>((build, hole) =>
+  build
+    .selectFrom("tasks")
+    .leftJoin("runs", (join) => join.onRef("runs.task", "=", "tasks.id").on("runs.ended_at", "is", null))
+    .selectAll("tasks")
+    .select(["runs.id as run_id", "runs.token_hash as run_token", "runs.profile as run_profile", "runs.revoked_at as run_revoked"])
+    .select(unfinishedParent.as("waiting"))
+    .where("tasks.id", "=", hole("id")),
+);
+
+const RUN_TASK = statement<{ run: number }, { task: string }>((build, hole) =>
+  build.selectFrom("runs").select("task").where("id", "=", hole("run")).where("ended_at", "is", null),
+);
+
+/** Children that only waited for this parent. */
+const FREED = statement<{ parent: string }, TaskRow>((build, hole) =>
+  build
+    .selectFrom("links as freed")
+    .innerJoin("tasks", "tasks.id", "freed.child")
+    .selectAll("tasks")
+    .where("freed.parent", "=", hole("parent"))
+    .where("tasks.status", "=", "todo")
+    .where(unfinishedParent, "=", 0),
+);
+
+const STATE_COLUMNS = [
+  "status",
+  "phase",
+  "assignee",
+  "implementer",
+  "started_at",
+  "completed_at",
+  "scheduled_for",
+  "block_kind",
+  "block_reason",
+  "blocked_by",
+  "guard_reason",
+  "guard_until",
+  "failures",
+  "violations",
+  "last_error",
+] as const satisfies readonly (keyof TaskState)[];
+
+const SET_STATE = statement<TaskState & { id: string; old: string }>((build, hole) =>
+  build
+    .updateTable("tasks")
+    .set(Object.fromEntries(STATE_COLUMNS.map((column) => [column, hole(column)])))
+    .where("id", "=", hole("id"))
+    .where("status", "=", hole("old") as TaskState["status"]),
+);
+
+/** The task, which nobody else changes until the transaction ends. @throws `task-not-found` */
+export async function standingOf(session: Session, id: string): Promise<Standing> {
+  await lockTask(session, id);
+  const found = await first(session.all(STANDING, { id }));
+  if (found === undefined) throw noTask(id);
+  return found;
+}
+
+/** The task that has this open run. */
+export async function taskOfRun(session: Session, run: number): Promise<Standing | undefined> {
+  const found = await first(session.all(RUN_TASK, { run }));
+  if (found === undefined) return undefined;
+  const standing = await standingOf(session, found.task);
+  return standing.run_id === run ? standing : undefined;
+}
+
+/** @throws `claim-lost` for a token that is not that of the task's open run */
+export function moverOf(standing: Standing, actor: Actor): ActingAs {
+  if (actor.token === undefined) return { kind: "person", name: checkLine("by", actor.by) };
+  if (standing.run_token !== hashToken(actor.token) || standing.run_revoked !== null) throw claimLost(standing.id);
+  return { kind: "worker", name: standing.run_profile ?? "" };
+}
+
+/** @throws `move-refused` with the reason */
+export async function moveTask(session: Session, task: Standing, options: MoveOptions): Promise<TaskRow> {
+  const { action, mover, kind, at, changes = {}, run = task.run_id, payload = {} } = options;
+  const verdict = nextStatus(task.status, action, { by: mover.kind, parentsDone: task.waiting === 0, phase: task.phase });
+  if ("refused" in verdict) throw refusal(task, action, verdict.refused);
+  const state: TaskState = { ...stateOf(task), scheduled_for: null, ...changes, status: verdict.to, phase: verdict.phase };
+  await swap(session, task, state);
+  const { id, board } = task;
+  await addEvent(session, {
+    board,
+    task: id,
+    run,
+    kind,
+    actor: mover.name,
+    at,
+    payload: { ...payload, from: task.status, to: verdict.to },
+  });
+  return Object.assign(task, state);
+}
+
+/** Children of a task that is finished now go on at once (K8). */
+export async function promoteChildren(session: Session, parent: string, at: number): Promise<void> {
+  await lockChildren(session, parent);
+  for (const child of await session.all(FREED, { parent })) await promoteTask(session, child, at);
+}
+
+/** For a task whose parents are all finished. */
+export async function promoteTask(
+  session: Session,
+  task: TaskRow,
+  at: number,
+  mover: ActingAs = { kind: "board", name: BOARD },
+): Promise<void> {
+  await moveTask(session, idle(task, 0), { action: "promote", mover, kind: "promoted", at });
+}
+
+/** A task without an open run. */
+export function idle(task: TaskRow, waiting: 0 | 1): Standing {
+  return { ...task, run_id: null, run_token: null, run_profile: null, run_revoked: null, waiting };
+}
+
+export function refusal(task: Pick<TaskRow, "id" | "status">, action: string, reason: string): HoldfastError {
+  return new HoldfastError("move-refused", `${action} of ${task.id} is refused: ${reason}`, {
+    facts: { task: task.id, status: task.status, action, reason },
+  });
+}
+
+export function claimLost(task: string): HoldfastError {
+  return new HoldfastError("claim-lost", `the token is not that of the current run of ${task}`, { facts: { task } });
+}
+
+/** Written out: a row has twice as many columns, and copying them all takes longer than storing these. */
+function stateOf(task: TaskRow): TaskState {
+  return {
+    status: task.status,
+    phase: task.phase,
+    assignee: task.assignee,
+    implementer: task.implementer,
+    started_at: task.started_at,
+    completed_at: task.completed_at,
+    scheduled_for: task.scheduled_for,
+    block_kind: task.block_kind,
+    block_reason: task.block_reason,
+    blocked_by: task.blocked_by,
+    guard_reason: task.guard_reason,
+    guard_until: task.guard_until,
+    failures: task.failures,
+    violations: task.violations,
+    last_error: task.last_error,
+  };
+}
+
+async function swap(session: Session, task: TaskRow, state: TaskState): Promise<void> {
+  const changed = await session.run(SET_STATE, { ...state, id: task.id, old: task.status });
+  if (changed !== 1)
+    throw new HoldfastError("internal", `${task.id} changed under a transaction that had locked it`, { facts: { task: task.id } });
+}
