@@ -65,10 +65,10 @@ const BY_KEY = statement<{ board: string; key: string }, TaskRow>((build, hole) 
 
 export function createOperations({ database, clock }: StoreContext): CreateOperations {
   return {
-    createTask(input, author) {
+    async createTask(input, author) {
       const { board: wanted = DEFAULT_BOARD, parents = [], initial, idempotencyKey } = input;
       const draft = draftOf(input);
-      return database.write(async (session) => {
+      return await database.write(async (session) => {
         const board = await liveBoard(session, wanted);
         const { name, run } = await authorOf(session, author);
         const unique = [...new Set(parents)];

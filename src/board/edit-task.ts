@@ -31,9 +31,9 @@ const ASSIGN = statement<{ id: string; assignee: string | null; failures: number
 
 export function editOperations({ database, clock }: StoreContext): EditOperations {
   return {
-    editTask(id, fields, { by }) {
+    async editTask(id, fields, { by }) {
       const columns = changedColumns(fields);
-      return database.write(async (session) => {
+      return await database.write(async (session) => {
         const task = await standingOf(session, id);
         const changed = Object.keys(columns).filter(
           (column) => columns[column as keyof typeof columns] !== task[column as keyof typeof task],
@@ -46,9 +46,9 @@ export function editOperations({ database, clock }: StoreContext): EditOperation
         return toTask({ ...task, ...columns });
       });
     },
-    assign(id, wanted, { by, source, ifUnassigned = false }) {
+    async assign(id, wanted, { by, source, ifUnassigned = false }) {
       const assignee = checkAssignee(wanted);
-      return database.write(async (session) => {
+      return await database.write(async (session) => {
         const task = await standingOf(session, id);
         if (task.assignee === assignee || (ifUnassigned && task.assignee !== null)) return toTask(task);
         if (task.status === "running") throw refusal(task, "assign", "it is running, so reclaim it first");

@@ -53,11 +53,11 @@ export function endOperations({ database, clock }: StoreContext): EndOperations 
         changes: (_, __, at) => ({ ...NOT_BLOCKED, ...NO_GUARD, ...NO_FAILURES, completed_at: at }),
         payload: handover.summary === undefined ? {} : { summary: handover.summary },
       }),
-    block(id, { reason, kind, ...handover }, actor) {
+    async block(id, { reason, kind, ...handover }, actor) {
       const text = checkText("reason", reason);
       const waits = kind === "dependency";
       const blockKind = BLOCK_KINDS.find((each) => each === kind) ?? null;
-      return end(id, actor, {
+      return await end(id, actor, {
         action: waits ? "wait" : "block",
         outcome: waits ? "waiting" : "blocked",
         kind: waits ? "waiting" : "blocked",
@@ -69,9 +69,9 @@ export function endOperations({ database, clock }: StoreContext): EndOperations 
         payload: { reason: text, kind: kind ?? null },
       });
     },
-    requestReview(id, { reviewer, ...handover }, actor) {
+    async requestReview(id, { reviewer, ...handover }, actor) {
       const assignee = checkAssignee(reviewer);
-      return end(id, actor, {
+      return await end(id, actor, {
         action: "request review",
         outcome: "review_requested",
         kind: "review_requested",
@@ -85,7 +85,7 @@ export function endOperations({ database, clock }: StoreContext): EndOperations 
         payload: { reviewer: assignee },
       });
     },
-    requestChanges: (id, { reason, ...handover }, actor) =>
+    requestChanges: async (id, { reason, ...handover }, actor) =>
       end(id, actor, {
         action: "request changes",
         outcome: "changes_requested",

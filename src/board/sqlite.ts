@@ -46,7 +46,6 @@ export function openSqlite(path: string): Database {
       return Number(made.run(...inputs).changes);
     },
   };
-  const inTurn = createQueue();
   const [begin, commit, rollback] = [connection.prepare("begin immediate"), connection.prepare("commit"), connection.prepare("rollback")];
 
   const read: Database["read"] = (work) =>
@@ -108,6 +107,12 @@ function connect(path: string): DatabaseSync {
     throw error;
   }
 }
+
+/**
+ * For all stores of this thread: a second one that waited for the lock of a transaction of the first would keep that from going on, since
+ * node:sqlite waits in the thread. They could not run side by side anyway.
+ */
+const inTurn = createQueue();
 
 /** Whoever comes first goes first, and nobody in the middle of another's transaction. */
 function createQueue(): <T>(work: () => Promise<T>) => Promise<T> {

@@ -8,7 +8,7 @@ import { basename } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { withFileLock } from "./file-lock.ts";
 
-const ENGINES = /^(?:dockerd|containerd|containerd-shim|containerd-shim-runc-v2|docker-proxy|runc|crun|conmon|podman)$/;
+const ENGINES = /^(?:dockerd|containerd|containerd-shim|containerd-shim-runc-v2|docker-proxy|runc|crun|conmon|podman|postgres)$/;
 const ROUNDS = 200;
 const PAUSE_MS = 25;
 

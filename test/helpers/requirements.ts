@@ -7,6 +7,7 @@ import { mkdtempSync, rmdirSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
+import { postgresBin } from "./postgres-bin.ts";
 
 export type RequirementName = keyof typeof PROBES;
 
@@ -28,6 +29,7 @@ const PROBES = {
   mmdebstrap: () => program("mmdebstrap"),
   "musl-gcc": () => program("musl-gcc"),
   podman: () => program("/usr/bin/podman") ?? root(),
+  postgres: () => (postgresBin() === undefined ? "postgres is not installed" : null),
   script: () => program("script"),
   tmux: () => program("tmux"),
   top: () => program("top"),

@@ -1,0 +1,210 @@
+/** @module Cases: links, moves, and what they leave behind. */
+import { expect } from "vitest";
+import { type Cases, ME } from "./kit.ts";
+
+export const moveCases: Cases = {
+  "K7 what the table does not allow is refused with the reason, and changes nothing": async ({ store, create, board }) => {
+    const { id } = await create();
+    await store.archive(id, ME);
+    const before = await store.lastEvent();
+    const attempts = [
+      store.claim(id, { by: "d" }),
+      store.complete(id, {}, ME),
+      store.block(id, { reason: "x" }, ME),
+      store.unblock(id, ME),
+      store.schedule(id, 5, ME),
+      store.promote(id, ME),
+      store.requestReview(id, {}, ME),
+      store.archive(id, ME),
+    ];
+    for (const refused of await Promise.allSettled(attempts)) {
+      expect(refused).toMatchObject({ status: "rejected", reason: { code: "move-refused", facts: { task: id, status: "archived" } } });
+    }
+    expect(await store.lastEvent()).toBe(before);
+    expect(await store.runs({ board })).toEqual([]);
+  },
+
+  "K7 a running task is moved by its run only": async ({ store, taken }) => {
+    const { task, run } = await taken();
+    const refused = { code: "move-refused", message: expect.stringContaining("running") };
+    await expect(store.complete(task.id, {}, ME)).rejects.toMatchObject(refused);
+    await expect(store.block(task.id, { reason: "x" }, ME)).rejects.toMatchObject(refused);
+    await expect(store.archive(task.id, ME)).rejects.toMatchObject(refused);
+    await expect(store.schedule(task.id, 5, ME)).rejects.toMatchObject(refused);
+    await expect(store.assign(task.id, "other", ME)).rejects.toMatchObject(refused);
+    expect(await store.runs({ task: task.id, open: true })).toMatchObject([{ id: run.id }]);
+  },
+
+  "K8 a child waits for every parent and is ready at once when the last one is finished": async ({ store, create, statusOf }) => {
+    const [one, two] = [await create(), await create()];
+    const child = await create({ parents: [one.id, two.id, one.id] });
+    expect(child.status).toBe("todo");
+    await expect(store.claim(child.id, { by: "d" })).rejects.toMatchObject({ code: "move-refused" });
+    await expect(store.complete(child.id, {}, ME)).rejects.toMatchObject({ code: "move-refused" });
+    const { token } = await store.claim(one.id, { by: "d" });
+    await store.complete(one.id, {}, { token });
+    expect(await statusOf(child)).toBe("todo");
+    await store.archive(two.id, ME);
+    expect(await statusOf(child)).toBe("ready");
+    expect((await store.parents(child.id)).map(({ id }) => id)).toEqual([one.id, two.id]);
+    expect((await store.children(one.id)).map(({ id }) => id)).toEqual([child.id]);
+  },
+
+  "K8 a new child of finished parents is ready": async ({ store, create }) => {
+    const parent = await create();
+    await store.complete(parent.id, {}, ME);
+    expect((await create({ parents: [parent.id] })).status).toBe("ready");
+  },
+
+  "K8 a link to an unfinished parent holds the child back, and without it the child goes on": async ({ store, create, statusOf }) => {
+    const [parent, child] = [await create(), await create()];
+    await store.link(parent.id, child.id, ME);
+    await store.link(parent.id, child.id, ME);
+    expect(await statusOf(child)).toBe("todo");
+    await store.unlink(parent.id, child.id, ME);
+    await store.unlink(parent.id, child.id, ME);
+    expect(await statusOf(child)).toBe("ready");
+    const kinds = (await store.events({ task: child.id })).map(({ kind }) => kind);
+    expect(kinds).toEqual(["created", "linked", "held", "unlinked", "promoted"]);
+  },
+
+  "K8 no task waits for itself, for one that waits for it, or for one of another board": async ({ store, create, board }) => {
+    const a = await create();
+    const b = await create({ parents: [a.id] });
+    const c = await create({ parents: [b.id] });
+    const refused = { code: "link-refused", hint: expect.any(String) };
+    await expect(store.link(a.id, a.id, ME)).rejects.toMatchObject(refused);
+    await expect(store.link(b.id, a.id, ME)).rejects.toMatchObject(refused);
+    await expect(store.link(c.id, a.id, ME)).rejects.toMatchObject(refused);
+    await store.createBoard(`${board}-z`, ME);
+    const { task: stranger } = await store.createTask({ title: "x", board: `${board}-z` }, ME);
+    await expect(store.link(stranger.id, a.id, ME)).rejects.toMatchObject(refused);
+    await expect(create({ parents: [stranger.id] })).rejects.toMatchObject(refused);
+    await expect(create({ parents: ["t_00000000"] })).rejects.toMatchObject({ code: "task-not-found" });
+    await store.complete(a.id, {}, ME);
+    await expect(store.link(c.id, a.id, ME)).rejects.toMatchObject(refused);
+  },
+
+  "K8 a run that finds that another task comes first waits for it, and cannot complete before": async ({
+    store,
+    taken,
+    create,
+    statusOf,
+  }) => {
+    const { task, token } = await taken();
+    await expect(store.block(task.id, { reason: "x", kind: "dependency" }, { token })).rejects.toMatchObject({ code: "move-refused" });
+    const { task: first } = await store.createTask({ title: "first", board: task.board }, { task: task.id, token });
+    await store.link(first.id, task.id, { task: task.id, token });
+    await expect(store.complete(task.id, {}, { token })).rejects.toMatchObject({ code: "move-refused" });
+    expect((await store.block(task.id, { reason: "needs it", kind: "dependency" }, { token })).status).toBe("todo");
+    await store.complete(first.id, {}, ME);
+    expect(await statusOf(task)).toBe("ready");
+    expect((await create()).createdBy).toBe("me");
+    expect((await store.getTask(first.id)).createdBy).toBe("dispatcher");
+  },
+
+  "K9 completing or blocking a task that was never taken leaves a run": async ({ store, create }) => {
+    const [done, blocked] = [await create(), await create()];
+    await store.complete(done.id, { summary: "by hand", metadata: { files: ["a"] } }, ME);
+    await store.block(blocked.id, { reason: "who knows", kind: "needs_input" }, ME);
+    expect(await store.runs({ task: done.id })).toMatchObject([
+      { profile: "me", outcome: "completed", summary: "by hand", metadata: { files: ["a"] }, startedAt: expect.any(Number) },
+    ]);
+    expect(await store.runs({ task: blocked.id })).toMatchObject([{ outcome: "blocked", summary: "who knows" }]);
+    expect(await store.getTask(blocked.id)).toMatchObject({ blocked: { kind: "needs_input", reason: "who knows", by: "me" } });
+    expect((await store.unblock(blocked.id, ME)).blocked).toBeNull();
+  },
+
+  "K9 comments, attachments and events are kept in order": async ({ store, taken, clock }) => {
+    const { task, token, run } = await taken({ assignee: "coder" });
+    await store.comment(task.id, "from me", ME);
+    await clock.advance(5);
+    await store.comment(task.id, "from the run", { token });
+    const file = { name: "a.txt", path: "/srv/a.txt", contentType: "text/plain", size: 25 * 1024 * 1024 };
+    await store.addAttachment(task.id, file, { token });
+    await expect(store.addAttachment(task.id, { ...file, size: file.size + 1 }, { token })).rejects.toMatchObject({ code: "too-large" });
+    expect(await store.comments(task.id)).toMatchObject([
+      { author: "me", body: "from me", run: null },
+      { author: "coder", body: "from the run", run: run.id, createdAt: clock.now() },
+    ]);
+    expect(await store.attachments(task.id)).toMatchObject([{ ...file, addedBy: "coder", run: run.id }]);
+    const events = await store.events({ task: task.id });
+    expect(events.map(({ kind }) => kind)).toEqual(["created", "claimed", "commented", "commented", "attached"]);
+    const second = events[1]?.id ?? 0;
+    expect((await store.events({ task: task.id, since: second, limit: 2 })).map(({ kind }) => kind)).toEqual(["commented", "commented"]);
+  },
+
+  "K9 a review goes to the reviewer, and changes go back to whoever did the work": async ({ store, taken, statusOf }) => {
+    const { task, token } = await taken({ assignee: "coder" });
+    const asked = await store.requestReview(task.id, { summary: "please look", reviewer: "critic" }, { token });
+    expect(asked).toMatchObject({ status: "review", phase: "review", assignee: "critic", implementer: "coder" });
+    const review = await store.claim(task.id, { by: "d" });
+    expect(review.run).toMatchObject({ profile: "critic", phase: "review" });
+    await store.release(review.run.id, { by: "d", outcome: "crashed" });
+    expect(await statusOf(task)).toBe("review");
+    await store.block(task.id, { reason: "later" }, ME);
+    expect((await store.unblock(task.id, ME)).status).toBe("review");
+    const again = await store.claim(task.id, { by: "d" });
+    expect(await store.requestChanges(task.id, { reason: "no tests" }, { token: again.token })).toMatchObject({
+      status: "ready",
+      phase: "work",
+      assignee: "coder",
+    });
+    const work = await store.claim(task.id, { by: "d" });
+    await expect(store.requestChanges(task.id, { reason: "x" }, { token: work.token })).rejects.toMatchObject({ code: "move-refused" });
+  },
+
+  "K10 a scheduled task wakes when its time has come, and not before": async ({ store, create, clock, statusOf }) => {
+    const at = clock.now() + 1000;
+    const parent = await create({ initial: "triage" });
+    const [made, later] = [await create({ initial: "scheduled", scheduledFor: at }), await create()];
+    const child = await create({ initial: "scheduled", scheduledFor: at, parents: [parent.id] });
+    await store.schedule(later.id, at + 5000, { ...ME, reason: "not now" });
+    await store.schedule(later.id, at + 1000, ME);
+    expect(await store.nextDue()).toBe(at);
+    expect(await store.wakeDue(at - 1)).toEqual([]);
+    expect(await store.wakeDue(at)).toEqual([made.id, child.id]);
+    expect(await store.wakeDue(at)).toEqual([]);
+    expect([await statusOf(made), await statusOf(child), await statusOf(later)]).toEqual(["ready", "todo", "scheduled"]);
+    expect((await store.unblock(later.id, ME)).scheduledFor).toBeNull();
+    expect(await store.nextDue()).toBeNull();
+  },
+
+  "K11 cost and tokens are summed by task, profile and board": async ({ store, board, taken }) => {
+    for (const profile of ["coder", "coder", "critic"]) {
+      const { task, token } = await taken({ assignee: profile });
+      await store.complete(task.id, { cost: 0.25, tokens: 1000 }, { token });
+    }
+    const silent = await taken({ assignee: "coder" });
+    await store.complete(silent.task.id, {}, { token: silent.token });
+    expect(await store.usage({ board })).toEqual({ runs: 4, cost: 0.75, tokens: 3000 });
+    expect(await store.usage({ board, profile: "coder" })).toEqual({ runs: 3, cost: 0.5, tokens: 2000 });
+    expect(await store.usage({ task: silent.task.id })).toEqual({ runs: 1, cost: 0, tokens: 0 });
+    const { task, token } = await taken();
+    await expect(store.complete(task.id, { cost: -1 }, { token })).rejects.toMatchObject({ code: "invalid-input" });
+    await expect(store.complete(task.id, { tokens: Number.NaN }, { token })).rejects.toMatchObject({ code: "invalid-input" });
+  },
+
+  "K12 the facts for why are there": async ({ store, create, board, clock }) => {
+    const parent = await create({ title: "first" });
+    const child = await create({ parents: [parent.id] });
+    await store.lead(board, "machine-1", { ttlMs: 1000 });
+    expect(await store.whyFacts(child.id)).toMatchObject({
+      task: { id: child.id, assignee: null },
+      unfinishedParents: [{ id: parent.id, title: "first", status: "ready" }],
+      openRun: null,
+      leader: { holder: "machine-1", expiresAt: clock.now() + 1000 },
+    });
+    const { run } = await store.claim(parent.id, { by: "d", profile: "coder" });
+    expect(await store.whyFacts(parent.id)).toMatchObject({ unfinishedParents: [], openRun: { id: run.id, profile: "coder" } });
+    expect(await store.running(board)).toEqual({ coder: 1 });
+  },
+
+  "triage is left by a person, and nothing else takes it": async ({ store, create }) => {
+    const idea = await create({ initial: "triage" });
+    await expect(store.claim(idea.id, { by: "d" })).rejects.toMatchObject({ code: "move-refused" });
+    expect((await store.promote(idea.id, ME)).status).toBe("ready");
+    const blocked = await create({ initial: "blocked", reason: "wait for legal" });
+    expect(blocked).toMatchObject({ status: "blocked", blocked: { reason: "wait for legal", by: "me" } });
+  },
+};
