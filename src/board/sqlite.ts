@@ -5,17 +5,14 @@ import { HoldfastError } from "../base/errors.ts";
 import type { Database, Session } from "./database.ts";
 import type { Tables } from "./schema.ts";
 
-export const MEMORY = ":memory:";
-
-const BUSY_LIMIT_MS = 10_000;
 // 16 MiB: a checkpoint syncs the disk, and four times as many would take half of the time that writing takes.
 const CHECKPOINT_PAGES = 4096;
 const BUSY = 5;
 const DAMAGED = new Set([11, 26]);
 
-export function openSqlite(path: string): Database {
+export function openSqlite(path: string, busyLimitMs: number): Database {
   const explain = (error: unknown) => explained(error, path);
-  const connection = attempt(() => connect(path), explain);
+  const connection = attempt(() => connect(path, busyLimitMs), explain);
   const build = sqliteBuilder();
   const known = new Map<string, StatementSync>();
   const prepare = (sql: string) => {
@@ -95,8 +92,8 @@ function sqliteBuilder(): Kysely<Tables> {
   });
 }
 
-function connect(path: string): DatabaseSync {
-  const connection = new DatabaseSync(path, { timeout: BUSY_LIMIT_MS, enableForeignKeyConstraints: true });
+function connect(path: string, busyLimitMs: number): DatabaseSync {
+  const connection = new DatabaseSync(path, { timeout: busyLimitMs, enableForeignKeyConstraints: true });
   try {
     // The database is as durable as a file that was written and not yet synced: a crash of the machine may cost the last moments, never the whole.
     const settings = ["journal_mode = wal", "synchronous = normal", "cell_size_check = on", `wal_autocheckpoint = ${CHECKPOINT_PAGES}`];

@@ -18,6 +18,8 @@ import type { ReadOperations } from "./read-tasks.ts";
 import type { ReleaseOperations } from "./release.ts";
 import type { UpkeepOperations } from "./upkeep.ts";
 
+const BUSY_LIMIT_MS = 10_000;
+
 export interface Store
   extends AsyncDisposable,
     BoardOperations,
@@ -39,15 +41,17 @@ export interface Store
 
 export interface StoreOptions {
   readonly clock?: Clock;
+  /** How long to wait for other processes that write to the same file. @default 10000 */
+  readonly busyLimitMs?: number;
 }
 
 /**
  * `location` is the path of a file of SQLite, `:memory:`, or the URL of a PostgreSQL database. The tables are made or brought up to date.
  * @throws `board-too-new`, `board-damaged`, `board-unavailable`
  */
-export async function openStore(location: string, { clock = systemClock }: StoreOptions = {}): Promise<Store> {
+export async function openStore(location: string, { clock = systemClock, busyLimitMs = BUSY_LIMIT_MS }: StoreOptions = {}): Promise<Store> {
   const { storeOver } = await import("./store-operations.ts");
-  const database = await openDatabase(location);
+  const database = await openDatabase(location, busyLimitMs);
   try {
     return await storeOver({ database, clock });
   } catch (error) {
@@ -56,7 +60,7 @@ export async function openStore(location: string, { clock = systemClock }: Store
   }
 }
 
-async function openDatabase(location: string): Promise<Database> {
+async function openDatabase(location: string, busyLimitMs: number): Promise<Database> {
   if (/^postgres(ql)?:\/\//.test(location)) return await (await import("./postgres.ts")).openPostgres(location);
-  return (await import("./sqlite.ts")).openSqlite(location);
+  return (await import("./sqlite.ts")).openSqlite(location, busyLimitMs);
 }

@@ -68,8 +68,10 @@ export const concurrencyCases: Cases = {
   "K8 two links at once close no cycle": (kit) =>
     withStores(kit, 2, async ([one, two]) => {
       for (let round = 0; round < ROUNDS; round += 1) {
-        const [a, b] = (await many(kit, 2)).map(({ id }) => id) as [string, string];
-        const results = await Promise.allSettled([one?.link(a, b, ME), two?.link(b, a, ME)]);
+        const [a, c] = (await many(kit, 2)).map(({ id }) => id) as [string, string];
+        const [{ id: b }, { id: d }] = [await kit.create({ parents: [a] }), await kit.create({ parents: [c] })];
+        // Four different tasks: no row that both of them lock.
+        const results = await Promise.allSettled([one?.link(b, c, ME), two?.link(d, a, ME)]);
         expect(results.map(({ status }) => status).toSorted()).toEqual(["fulfilled", "rejected"]);
       }
     }),
