@@ -1,6 +1,7 @@
 /** @module Writes every generated file, or with --check names those that are stale. */
 import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
+import { renderBoardPage } from "./gen-board-docs.ts";
 import { renderErrorReference } from "./gen-errors.ts";
 import { findBackends, findOptionSets, renderBackends, renderDriverOptions, renderRegistry } from "./gen-registry.ts";
 
@@ -17,6 +18,7 @@ export const GENERATORS: readonly Generator[] = [
   { path: "src/sandbox/backends.gen.ts", render: async () => renderBackends(await findBackends()) },
   { path: "src/sandbox/registry.gen.ts", render: async () => renderRegistry(await findBackends()) },
   { path: "src/sandbox/driver-options.gen.ts", render: async () => renderDriverOptions(await findOptionSets()) },
+  { path: "docs/concepts/board.md", render: async () => renderBoardPage() },
   { path: "docs/reference/errors.md", render: async () => renderErrorReference() },
   { path: "docs/reference/configuration.md", render: async () => (await import("./gen-config-docs.ts")).renderConfigReference() },
   { path: "docs/reference/cli.md", render: async () => (await import("./gen-cli-docs.ts")).renderCliReference() },
