@@ -1,4 +1,5 @@
 /** @module In whose name something is written: a person's own, or that of a run, which must prove it with its token (K17). */
+import { HoldfastError } from "../base/errors.ts";
 import { first, type Session, statement } from "./database.ts";
 import { claimLost } from "./state.ts";
 import { checkLine } from "./task-input.ts";
@@ -12,13 +13,16 @@ export type Author =
 export interface KnownAuthor {
   readonly name: string;
   readonly run: number | null;
+  /** The only board that a run sees (K5); null for a person. */
+  readonly board: string | null;
 }
 
-const OPEN_RUN = statement<{ task: string; token: string }, { id: number; profile: string }>((build, hole) =>
+const OPEN_RUN = statement<{ task: string; token: string }, { id: number; profile: string; board: string }>((build, hole) =>
   build
     .selectFrom("runs")
-    .select(["id", "profile"])
-    .where("task", "=", hole("task"))
+    .innerJoin("tasks", "tasks.id", "runs.task")
+    .select(["runs.id", "runs.profile", "tasks.board"])
+    .where("runs.task", "=", hole("task"))
     .where("ended_at", "is", null)
     .where("revoked_at", "is", null)
     .where("token_hash", "=", hole("token")),
@@ -26,8 +30,16 @@ const OPEN_RUN = statement<{ task: string; token: string }, { id: number; profil
 
 /** @throws `claim-lost` */
 export async function authorOf(session: Session, author: Author): Promise<KnownAuthor> {
-  if (author.by !== undefined) return { name: checkLine("by", author.by), run: null };
+  if (author.by !== undefined) return { name: checkLine("by", author.by), run: null, board: null };
   const run = await first(session.all(OPEN_RUN, { task: author.task, token: hashToken(author.token) }));
   if (run === undefined) throw claimLost(author.task);
-  return { name: run.profile, run: run.id };
+  return { name: run.profile, run: run.id, board: run.board };
+}
+
+/** @throws `move-refused` for a run that reaches beyond its board */
+export function checkReach(author: KnownAuthor, board: string): void {
+  if (author.board === null || author.board === board) return;
+  throw new HoldfastError("move-refused", `a run on the board ${author.board} cannot write on the board ${board}`, {
+    facts: { run: author.run, board },
+  });
 }

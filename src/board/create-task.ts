@@ -1,6 +1,6 @@
 /** @module New tasks. */
 import { HoldfastError } from "../base/errors.ts";
-import { type Author, authorOf } from "./author.ts";
+import { type Author, authorOf, checkReach } from "./author.ts";
 import { DEFAULT_BOARD, liveBoard } from "./boards.ts";
 import { first, type Session, statement } from "./database.ts";
 import { addEvent } from "./events.ts";
@@ -70,7 +70,9 @@ export function createOperations({ database, clock }: StoreContext): CreateOpera
       const draft = draftOf(input);
       return await database.write(async (session) => {
         const board = await liveBoard(session, wanted);
-        const { name, run } = await authorOf(session, author);
+        const known = await authorOf(session, author);
+        checkReach(known, board);
+        const { name, run } = known;
         const unique = [...new Set(parents)];
         const parentsDone = await checkParents(session, board, unique);
         const action = initial === undefined ? "create" : ACTIONS[initial];

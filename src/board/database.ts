@@ -77,7 +77,7 @@ export function statement<Values extends object, Row = unknown>(
       if (known !== undefined) return known;
       const hole = ((name: string): Hole => ({ hole: name })) as unknown as Holes<Values>;
       const { sql, parameters } = make(build, hole).compile();
-      const form = { sql, bind: (values: Values) => parameters.map((each) => (isHole(each) ? filled(values, each) : each)) };
+      const form = { sql, bind: binder<Values>(parameters) };
       forms.set(dialect, form);
       return form;
     },
@@ -88,10 +88,16 @@ export async function first<Row>(rows: Promise<readonly Row[]>): Promise<Row | u
   return (await rows)[0];
 }
 
-function isHole(value: unknown): value is Hole {
-  return typeof value === "object" && value !== null && "hole" in value;
+/** Puts values into their places, among those that never change. */
+function binder<Values extends object>(parameters: readonly unknown[]): Form<Values>["bind"] {
+  const names = parameters.map((each) => (isHole(each) ? (each.hole as keyof Values) : undefined));
+  return (values) => {
+    const bound = [...parameters];
+    for (const [index, name] of names.entries()) if (name !== undefined) bound[index] = values[name] ?? null;
+    return bound;
+  };
 }
 
-function filled(values: object, { hole }: Hole): unknown {
-  return (values as Readonly<Record<string, unknown>>)[hole] ?? null;
+function isHole(value: unknown): value is Hole {
+  return typeof value === "object" && value !== null && "hole" in value;
 }

@@ -1,7 +1,7 @@
 /** @module Links: a child waits until each of its parents is done or archived (K8). */
 import { sql } from "kysely";
 import { HoldfastError } from "../base/errors.ts";
-import { type Author, authorOf } from "./author.ts";
+import { type Author, authorOf, checkReach } from "./author.ts";
 import { first, type Session, statement } from "./database.ts";
 import { addEvent, BOARD } from "./events.ts";
 import { lockLinks, lockParents } from "./locks.ts";
@@ -58,8 +58,10 @@ export function linkOperations({ database, clock }: StoreContext): LinkOperation
     link: (parent, child, author) =>
       database.write(async (session) => {
         if (parent === child) throw refused(parent, child, "a task cannot wait for itself");
-        const { name, run } = await authorOf(session, author);
+        const known = await authorOf(session, author);
+        const { name, run } = known;
         const above = await placeOf(session, parent);
+        checkReach(known, above.board);
         await lockLinks(session, above.board);
         await lockParents(session, [parent]);
         const below = await standingOf(session, child);
@@ -74,8 +76,10 @@ export function linkOperations({ database, clock }: StoreContext): LinkOperation
       }),
     unlink: (parent, child, author) =>
       database.write(async (session) => {
-        const { name, run } = await authorOf(session, author);
+        const known = await authorOf(session, author);
+        const { name, run } = known;
         const { board } = await placeOf(session, parent);
+        checkReach(known, board);
         await standingOf(session, child);
         if ((await session.run(DELETE, { parent, child })) === 0) return;
         const at = clock.now();

@@ -46,6 +46,21 @@ export const boardCases: Cases = {
     await store.removeBoard(board, ME);
   },
 
+  "K5 a run writes on its own board only": async ({ store, taken, board }) => {
+    await store.createBoard(`${board}-x`, ME);
+    const [one, two] = [
+      await store.createTask({ title: "a", board: `${board}-x` }, ME),
+      await store.createTask({ title: "b", board: `${board}-x` }, ME),
+    ];
+    const { task, token } = await taken();
+    const run = { task: task.id, token };
+    const refused = { code: "move-refused", message: expect.stringContaining(`${board}-x`) };
+    await expect(store.createTask({ title: "c", board: `${board}-x` }, run)).rejects.toMatchObject(refused);
+    await expect(store.link(one.task.id, two.task.id, run)).rejects.toMatchObject(refused);
+    await expect(store.unlink(one.task.id, two.task.id, run)).rejects.toMatchObject(refused);
+    expect((await store.createTask({ title: "c", board }, run)).created).toBe(true);
+  },
+
   "K5 hostile names of boards are refused": async ({ store }) => {
     for (const slug of ["", "../x", "a/b", "-a", "a b", "é", "x".repeat(65), "a\0", "'; drop table boards; --"]) {
       await expect(store.createBoard(slug, ME), slug).rejects.toMatchObject({ code: "invalid-name" });
