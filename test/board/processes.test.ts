@@ -33,7 +33,30 @@ test("K17 K25 processes that take tasks from one file at once never take the sam
   expect(await store.check()).toEqual([]);
 }, 60_000);
 
+test("K25 processes that are killed while they write lose nothing that was acknowledged, and damage nothing", async () => {
+  await using directory = await temporaryDirectory();
+  const path = join(directory.path, "board.db");
+  const written = await Promise.all([15, 40, 70].map((lines) => writeUntilKilled(path, lines)));
+  await using store = await openStore(path);
+  expect(await store.check()).toEqual([]);
+  for (const [id = "", child = ""] of written.flat()) {
+    expect(await store.getTask(id)).toMatchObject({ status: "done" });
+    expect(await store.getTask(child)).toMatchObject({ status: "ready" });
+  }
+}, 60_000);
+
 function startClaimer(path: string): Claimer {
-  const program = join(import.meta.dirname, "claimer.ts");
-  return spawn(process.execPath, [program, path, "default"], { stdio: ["pipe", "pipe", "inherit"] });
+  return spawn(process.execPath, [join(import.meta.dirname, "claimer.ts"), path, "default"], { stdio: ["pipe", "pipe", "inherit"] });
+}
+
+/** The pairs of ids that it printed, at least so many. */
+async function writeUntilKilled(path: string, lines: number): Promise<string[][]> {
+  const child = spawn(process.execPath, [join(import.meta.dirname, "writer.ts"), path], { stdio: ["ignore", "pipe", "inherit"] });
+  let output = "";
+  for await (const chunk of child.stdout.setEncoding("utf8")) {
+    output += chunk;
+    if (output.split("\n").length > lines) child.kill("SIGKILL");
+  }
+  const whole = output.slice(0, output.lastIndexOf("\n"));
+  return whole.split("\n").map((line) => line.split(" "));
 }
