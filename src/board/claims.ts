@@ -1,14 +1,15 @@
 /** @module Claims: the fenced right to work on a task. Who has the token of its open run may write as that run, and nobody else (K17). */
+import { sql } from "kysely";
 import { parseProfileName } from "../base/names.ts";
 import { first, type Session, statement } from "./database.ts";
 import { addEvent } from "./events.ts";
 import { insertRun, NEW_RUN, type Run, type RunRow, toRun } from "./runs.ts";
-import { claimLost, moverOf, moveTask, refusal, type Standing, standingOf, taskOfRun } from "./state.ts";
+import { claimLost, moverOf, moveTask, refusal, type Standing, standingOf, standingOfLocked, taskOfRun } from "./state.ts";
 import type { StoreContext } from "./store-context.ts";
 import { type Task, toTask } from "./task.ts";
 import { checkLine, checkWhole, toJson } from "./task-input.ts";
 import { hashToken, newToken } from "./token.ts";
-import type { Mover } from "./transitions.ts";
+import type { Mover, Status } from "./transitions.ts";
 
 export const CLAIM_TTL_MS = 900_000;
 
@@ -90,6 +91,35 @@ const REVOKE = statement<{ run: number; at: number; expired: number }>((build, h
     .where("expires_at", "<=", hole("expired")),
 );
 
+interface Wanted {
+  board: string;
+  status: Status;
+  at: number;
+  assignee: string;
+}
+
+const NEXT = {
+  alone: { any: nextStatement({ own: false, lock: false }), own: nextStatement({ own: true, lock: false }) },
+  locking: { any: nextStatement({ own: false, lock: true }), own: nextStatement({ own: true, lock: true }) },
+} as const;
+
+/** The first one that nobody else is just taking. */
+function nextStatement({ own, lock }: { own: boolean; lock: boolean }) {
+  return statement<Wanted, { id: string }>((build, hole) => {
+    const free = build
+      .selectFrom("tasks")
+      .select("id")
+      .where("board", "=", hole("board"))
+      .where("status", "=", hole("status"))
+      .where((where) => where.or([where("guard_until", "is", null), where("guard_until", "<=", hole("at"))]))
+      .orderBy("priority", "desc")
+      .orderBy("seq")
+      .limit(sql.lit(1));
+    const wanted = own ? free.where("assignee", "=", hole("assignee")) : free;
+    return lock ? wanted.forNoKeyUpdate().skipLocked() : wanted;
+  });
+}
+
 export function claimOperations({ database, clock }: StoreContext): ClaimOperations {
   return {
     claim: (id, options) =>
@@ -97,18 +127,10 @@ export function claimOperations({ database, clock }: StoreContext): ClaimOperati
     claimNext: ({ board, assignee, status = "ready", ...options }) =>
       database.write(async (session) => {
         const at = clock.now();
-        let query = session.build
-          .selectFrom("tasks")
-          .select("id")
-          .where("board", "=", board)
-          .where("status", "=", status)
-          .where((where) => where.or([where("guard_until", "is", null), where("guard_until", "<=", at)]))
-          .orderBy("priority", "desc")
-          .orderBy("seq")
-          .limit(1);
-        if (assignee !== undefined) query = query.where("assignee", "=", parseProfileName(assignee));
-        const [found] = await session.query((session.alone ? query : query.forNoKeyUpdate().skipLocked()).compile());
-        return found === undefined ? null : await take(session, await standingOf(session, found.id), { ...options, at });
+        const next = NEXT[session.alone ? "alone" : "locking"][assignee === undefined ? "any" : "own"];
+        const wanted = { board, status, at, assignee: assignee === undefined ? "" : parseProfileName(assignee) };
+        const found = await first(session.all(next, wanted));
+        return found === undefined ? null : await take(session, await standingOfLocked(session, found.id), { ...options, at });
       }),
     heartbeat: (task, token, { ttlMs = CLAIM_TTL_MS } = {}) =>
       database.write(async (session) => {

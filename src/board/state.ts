@@ -98,6 +98,11 @@ const SET_STATE = statement<TaskState & { id: string; old: string }>((build, hol
 /** The task, which nobody else changes until the transaction ends. @throws `task-not-found` */
 export async function standingOf(session: Session, id: string): Promise<Standing> {
   await lockTask(session, id);
+  return await standingOfLocked(session, id);
+}
+
+/** For a task that an earlier statement of the transaction has locked. */
+export async function standingOfLocked(session: Session, id: string): Promise<Standing> {
   const found = await first(session.all(STANDING, { id }));
   if (found === undefined) throw noTask(id);
   return found;

@@ -69,6 +69,42 @@ describe("a board in a file", () => {
     expect(await store.check()).toEqual([expect.stringContaining("links"), expect.stringContaining("links")]);
   });
 
+  test("K25 in which tasks do not fit together is repaired by moves that leave events", async () => {
+    const [lost, open, free, waiting] = [(await made()).id, (await made()).id, (await made()).id, (await made()).id];
+    change(`update tasks set status = 'running' where id = '${lost}'`);
+    change(`insert into runs (task, profile, phase, claimed_by, started_at) values ('${open}', 'p', 'work', 'd', 1)`);
+    change(`insert into links values ('${open}', '${free}')`);
+    change(`update tasks set status = 'todo' where id = '${waiting}'`);
+    await using store = await openStore(file());
+    const wrong = await store.check();
+    expect(wrong).toHaveLength(4);
+    expect((await store.repair()).toSorted()).toEqual(wrong.toSorted());
+    expect(await store.check()).toEqual([]);
+    expect(await store.repair()).toEqual([]);
+    const statuses = await Promise.all([lost, open, free, waiting].map(async (id) => (await store.getTask(id)).status));
+    expect(statuses).toEqual(["ready", "ready", "todo", "ready"]);
+    expect((await store.events()).slice(4).map(({ task, kind }) => [task, kind])).toEqual([
+      [lost, "reclaimed"],
+      [free, "held"],
+      [waiting, "promoted"],
+    ]);
+  });
+
+  test("K25 whose file is damaged in the middle is told so, and not repaired", async () => {
+    await made();
+    {
+      await using store = await openStore(file());
+      for (let index = 0; index < 200; index += 1) await store.createTask({ title: "a", body: "x".repeat(500) }, ME);
+    }
+    change("pragma wal_checkpoint(truncate)");
+    const pages = readFileSync(file());
+    pages.fill(0x5a, pages.length - 20 * 2048, pages.length - 4 * 2048);
+    writeFileSync(file(), pages);
+    await using store = await openStore(file());
+    expect((await store.check()).length).toBeGreaterThan(0);
+    await expect(store.repair()).rejects.toMatchObject({ code: "board-damaged" });
+  });
+
   test("K6 K7 K9 keeps its own rules: one open run, one task of a key, known statuses, real parents", async () => {
     const { id } = await made();
     const run = `insert into runs (task, profile, phase, claimed_by, started_at) values ('${id}', 'p', 'work', 'd', 1)`;
