@@ -45,10 +45,11 @@ async function describe(store: Store, { count, plain }: { count: number; plain: 
   });
   const worked = await rate(() => work(store, made));
   const list = await time(() => store.listTasks({ board: "default", status: "ready", limit: 100 }));
+  const open = await time(() => store.runs({ board: "default", open: true }));
   const counted = await time(() => store.counts("default"));
   return [
     `${count.toLocaleString("en")} tasks: plain ${baseline}, create ${created}, claim + complete ${worked}`,
-    `the first 100 ready in ${list}, counts in ${counted}`,
+    `the first 100 ready in ${list}, open runs in ${open}, counts in ${counted}`,
   ].join(", ");
 }
 

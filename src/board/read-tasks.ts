@@ -1,4 +1,5 @@
 /** @module Reading tasks: one, many, how many, and why one does not run. */
+import { sql } from "kysely";
 import { parseProfileName } from "../base/names.ts";
 import { first, statement } from "./database.ts";
 import { type Run, type RunRow, toRun } from "./runs.ts";
@@ -95,7 +96,12 @@ export function readOperations({ database }: StoreContext): ReadOperations {
   };
   const selectRuns = ({ board, task, profile, open, expiredAt }: RunFilter) => {
     let query = build.selectFrom("runs");
-    if (board !== undefined) query = query.where("task", "in", build.selectFrom("tasks").select("id").where("board", "=", board));
+    // From the run to its task: a board has few open runs and any number of tasks.
+    if (board !== undefined) {
+      query = query.where(({ exists, selectFrom }) =>
+        exists(selectFrom("tasks").select("tasks.id").whereRef("tasks.id", "=", "runs.task").where("tasks.board", "=", board)),
+      );
+    }
     if (task !== undefined) query = query.where("task", "=", task);
     if (profile !== undefined) query = query.where("profile", "=", profile);
     if (open !== undefined) query = query.where("ended_at", open ? "is" : "is not", null);
@@ -120,7 +126,10 @@ export function readOperations({ database }: StoreContext): ReadOperations {
     parents: async (id) => (await read((session) => session.all(PARENTS, { id }))).map(toTask),
     children: async (id) => (await read((session) => session.all(CHILDREN, { id }))).map(toTask),
     async runs(filter) {
-      const all = selectRuns(filter).selectAll().orderBy("id");
+      // Ordered by the bare id, SQLite would go through all runs instead of the index of open ones.
+      const all = selectRuns(filter)
+        .selectAll()
+        .orderBy(filter.open === true ? sql`id + 0` : sql.ref("id"));
       const query = filter.limit === undefined ? all : all.limit(filter.limit);
       return (await read((session) => session.query(query.compile()))).map(toRun);
     },
