@@ -1,5 +1,8 @@
 /** @module Cases: claims, fencing, failures, leaders, upkeep. */
+import { existsSync } from "node:fs";
+import { join } from "node:path";
 import { expect } from "vitest";
+import { temporaryDirectory } from "../../helpers/temporary-directory.ts";
 import { type Cases, ME } from "./kit.ts";
 
 const LOST = { code: "claim-lost" };
@@ -131,6 +134,17 @@ export const claimCases: Cases = {
     expect(await store.leader(board)).toMatchObject({ holder: "two" });
     await store.resign(board, "two");
     expect(await store.lead(board, "one", { ttlMs: 1000 })).toMatchObject({ holder: "one", term: 3 });
+  },
+
+  "K25 a copy is made, or the way to make one is told": async ({ store }) => {
+    await using directory = await temporaryDirectory();
+    const path = join(directory.path, "copy.db");
+    if (store.location.startsWith("postgres:")) {
+      await expect(store.backup(path)).rejects.toMatchObject({ code: "unsupported", hint: expect.stringContaining("pg_dump") });
+    } else {
+      await store.backup(path);
+      expect(existsSync(path)).toBe(true);
+    }
   },
 
   "K25 the check finds nothing wrong": async ({ store, taken, create }) => {
