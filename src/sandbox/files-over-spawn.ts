@@ -1,7 +1,7 @@
 /** @module Small private files through programs inside the sandbox, for connections without a faster way. */
 import { systemClock } from "../base/clock.ts";
 import { HoldfastError } from "../base/errors.ts";
-import type { Connection, FileAccess, FileEntry } from "./driver.ts";
+import type { Connection, FileAccess, FileEntry, SandboxProcess } from "./driver.ts";
 
 const ABSENT = 44;
 /** Far more than a session has. Programs in a sandbox may be anything, also ones that never stop writing. */
@@ -18,16 +18,23 @@ export function createFilesOverSpawn(connection: Pick<Connection, "spawn">): Fil
     const out: Uint8Array[] = [];
     const errors: Uint8Array[] = [];
     let size = 0;
+    let started: SandboxProcess | undefined;
+    const end = () => void started?.kill({ graceMs: 0 }).catch(() => {});
     const process = await connection.spawn(["sh", "-c", script, "sh", path], {
       stdin: input === undefined ? "none" : "pipe",
       onOutput(chunk, stream) {
         size += chunk.length;
-        if (size > LARGEST_BYTES) throw tooMuch(path);
+        if (size > LARGEST_BYTES) {
+          // Not every connection ends what it cannot hand on.
+          end();
+          throw tooMuch(path);
+        }
         (stream === "stdout" ? out : errors).push(new Uint8Array(chunk));
       },
     });
+    started = process;
     process.stdin?.end(input);
-    const limit = systemClock.after(LIMIT_MS, () => void process.kill({ graceMs: 0 }).catch(() => {}));
+    const limit = systemClock.after(LIMIT_MS, end);
     const { exitCode } = await process.ended
       .catch(async (error: unknown) => {
         await process.kill({ graceMs: 0 });

@@ -22,7 +22,7 @@ import { findEngine } from "./find-engine.ts";
 import { createHalfMadeRemover } from "./half-made.ts";
 import type { InspectedContainer } from "./inspect.ts";
 import { createLabels, type OwnerFilter } from "./labels.ts";
-import { findLeftovers, recordedRuns, YOUNGEST_MS } from "./leftovers.ts";
+import { findLeftovers, isLive, recordedRuns, YOUNGEST_MS } from "./leftovers.ts";
 import { createMaker } from "./make-container.ts";
 import { refuseOwnArgs } from "./own-args.ts";
 import { otherRuns, placeOf, removePlace, removeRun, removeUnused, runOf } from "./place.ts";
@@ -59,6 +59,7 @@ export function createDriver(context: DriverContext): SandboxDriver {
     clock,
     log,
     audit,
+    ownerOf: (container, filter) => ownerOf(container, filter),
     async onRemoved(owner, of) {
       const { createdAt } = labels.factsOf(of);
       const place = placeOf(root, owner);
@@ -301,7 +302,7 @@ export function createDriver(context: DriverContext): SandboxDriver {
       if (container !== null || isRecorded) await removeRun(place, ref, clear);
       // By now the directory may belong to another container of the owner, or to one that is being made.
       const recent = otherRuns(place, [ref]).some((createdAt) => createdAt > clock.now() - YOUNGEST_MS);
-      const shared = purge && (recent || (await list(ref.owner)).length > 0);
+      const shared = purge && (recent || (await list(ref.owner)).length > 0 || (await isLive(place, [ref])));
       if ((!isRecorded && !purge) || shared) return removeUnused(place);
       await removePlace(place, { files: purge, remove: clear });
       log.info("sandbox removed", { sandbox: ref.id, task: ref.owner.task });

@@ -8,7 +8,7 @@ import { taskSegment } from "../../../base/names.ts";
 import type { Leftover, SandboxRef } from "../../driver.ts";
 import { connectSocket } from "../shared/daemon-socket.ts";
 import { RECORD_FILE, readRecord, type SandboxRecord } from "../shared/sandbox-record.ts";
-import { OF_MAKERS, type Place, placeAt, placeOf, removeUnused, runOf } from "./place.ts";
+import { OF_MAKERS, OF_REMOVERS, type Place, placeAt, placeOf, removeKept, removeUnused, runOf } from "./place.ts";
 import type { RemoveTree } from "./remove-as-root.ts";
 
 /** Somebody may be making a container at this moment. */
@@ -68,7 +68,7 @@ function isOfAnother({ directory }: Place, engine: string): boolean {
 }
 
 /** Somebody listens for whom this engine has no container: so another one has. */
-async function isLive(place: Place, refs: readonly SandboxRef[]): Promise<boolean> {
+export async function isLive(place: Place, refs: readonly SandboxRef[]): Promise<boolean> {
   for (const createdAt of listDirectory(join(place.directory, "run")).map(Number)) {
     if (refs.some((ref) => ref.createdAt === createdAt)) continue;
     const socket = await connectSocket(runOf(place, { createdAt })).catch(() => "none" as const);
@@ -97,7 +97,7 @@ function leftIn(place: Place, refs: readonly SandboxRef[], { before, recorded, r
     async remove() {
       if (refs.length === 0 && listDirectory(join(place.directory, "run")).map(Number).some(mayBeMade))
         throw new HoldfastError("busy", `${path} is used again: a sandbox of the task was made meanwhile`, { facts: { path } });
-      await remove(path);
+      await (files ? removeKept(path, remove) : remove(path));
       await removeUnused(place);
     },
   });
@@ -110,6 +110,9 @@ function leftIn(place: Place, refs: readonly SandboxRef[], { before, recorded, r
     ...listDirectory(place.directory)
       .filter((name) => OF_MAKERS.test(name) && !inTheMaking)
       .map((name) => own(join(place.directory, name), "a container was being made when its maker was killed")),
+    ...listDirectory(place.directory)
+      .filter((name) => OF_REMOVERS.test(name))
+      .map((name) => own(join(place.directory, name), "a sandbox was being removed when its remover was killed")),
     ...(record ? [own(join(place.directory, RECORD_FILE), `the record${task}, whose container is gone`)] : []),
     ...kept.map((path) => own(path, `files${task} whose sandbox is gone; the next one of the task would have them`, true)),
   ];

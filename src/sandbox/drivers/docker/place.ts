@@ -1,10 +1,10 @@
 /** @module The directory of a container's sandbox on the host: what it shares with it, and what is known about it. */
-import { chmod, mkdir, rmdir } from "node:fs/promises";
-import { join } from "node:path";
+import { chmod, mkdir, rename, rmdir } from "node:fs/promises";
+import { dirname, join } from "node:path";
 import { systemCode } from "../../../base/errors.ts";
+import { randomId } from "../../../base/ids.ts";
 import { listDirectory } from "../../../base/list-directory.ts";
 import { makeDirectory } from "../../../base/make-directory.ts";
-import { removeTree } from "../../../base/remove-tree.ts";
 import type { Owner } from "../../driver.ts";
 import { makeSecret } from "../shared/daemon-socket.ts";
 import { sandboxDirectory } from "../shared/refs.ts";
@@ -13,6 +13,8 @@ import type { RemoveTree } from "./remove-as-root.ts";
 
 /** Files that are only there while a container is made. */
 export const OF_MAKERS = /^(?:cid-|env-|sandbox\.json\.)/;
+/** Directories that are only there while they are removed. */
+export const OF_REMOVERS = /^gone-/;
 
 export interface Place {
   readonly directory: string;
@@ -71,12 +73,33 @@ export async function removeRun(place: Place, of: { createdAt: number }, remove:
 
 /** With `files`, also what is in the workspace and the home, and whatever makers have left. */
 export async function removePlace({ directory, workspace, home }: Place, { files, remove }: RemovePlaceOptions): Promise<void> {
-  const all = [join(directory, "run"), workspace, home];
-  for (const path of [join(directory, RECORD_FILE), ...(files ? all : [])]) await remove(path);
+  await remove(join(directory, RECORD_FILE));
+  const aside: (string | null)[] = [];
+  // All of them before the first is emptied, which takes its time.
+  for (const path of files ? [join(directory, "run"), home, workspace] : []) aside.push(await moveAside(path));
+  for (const path of aside) if (path !== null) await remove(path);
   if (!(await removeEmpty(join(directory, "run")))) return;
   // Whoever makes a container has a directory there, so these are of makers that were killed.
-  for (const name of listDirectory(directory)) if (OF_MAKERS.test(name)) await removeTree(join(directory, name));
+  for (const name of listDirectory(directory)) if (OF_MAKERS.test(name) || OF_REMOVERS.test(name)) await remove(join(directory, name));
   await removeEmpty(directory);
+}
+
+/** Of the workspace or the home, so that whoever makes a container while this takes its time has one of its own. */
+export async function removeKept(path: string, remove: RemoveTree): Promise<void> {
+  const aside = await moveAside(path);
+  if (aside !== null) await remove(aside);
+}
+
+/** Null when it is not there. */
+async function moveAside(path: string): Promise<string | null> {
+  const aside = join(dirname(path), `gone-${randomId(8)}`);
+  try {
+    await rename(path, aside);
+    return aside;
+  } catch (error) {
+    if (systemCode(error) === "ENOENT") return null;
+    throw error;
+  }
 }
 
 export interface RemovePlaceOptions {

@@ -6,7 +6,8 @@ import type { Logger } from "../../../base/log.ts";
 import type { Owner } from "../../driver.ts";
 import type { DriverSettings } from "../../driver-context.ts";
 import type { Containers } from "./containers.ts";
-import type { ContainerLabels, Labels } from "./labels.ts";
+import type { InspectedContainer } from "./inspect.ts";
+import type { ContainerLabels, Labels, OwnerFilter } from "./labels.ts";
 
 const SHORTEST_LIFETIME_SECONDS = 60;
 
@@ -17,6 +18,8 @@ export interface OrphanReaperOptions {
   readonly clock: Clock;
   readonly log: Logger;
   readonly audit: Audit;
+  /** Null when it is not one of ours. */
+  ownerOf(container: InspectedContainer, filter: OwnerFilter): Owner | null;
   /** Clears what a container had on the host. */
   onRemoved(owner: Owner, labels: ContainerLabels): Promise<void>;
 }
@@ -27,7 +30,7 @@ export function orphanAgeMs({ lifetime_seconds }: Pick<DriverSettings, "lifetime
 }
 
 /** Never fails: an engine that does means that nothing was removed. Returns how many were. */
-export function createOrphanReaper({ containers, labels, settings, clock, log, audit, onRemoved }: OrphanReaperOptions) {
+export function createOrphanReaper({ containers, labels, settings, clock, log, audit, ownerOf, onRemoved }: OrphanReaperOptions) {
   let done = false;
   const oldestMs = orphanAgeMs(settings);
   return async ({ install, profile }: Owner): Promise<number> => {
@@ -35,12 +38,9 @@ export function createOrphanReaper({ containers, labels, settings, clock, log, a
     done = true;
     let removed = 0;
     try {
-      for (const { id, status, finishedAt, labels: theirs } of await containers.list([
-        ...labels.filterArgs({ install, profile }),
-        "--filter",
-        "status=exited",
-      ])) {
-        const owner = labels.ownerOf(theirs, { install, profile });
+      for (const container of await containers.list([...labels.filterArgs({ install, profile }), "--filter", "status=exited"])) {
+        const { id, status, finishedAt, labels: theirs } = container;
+        const owner = ownerOf(container, { install, profile });
         // An age that cannot be read means: leave it.
         if (owner === null || status !== "exited" || finishedAt === null || clock.now() - finishedAt <= oldestMs) continue;
         const entry = { what: "removed", sandbox: id, backend: "docker", profile, task: owner.task, reason: "orphaned" } as const;

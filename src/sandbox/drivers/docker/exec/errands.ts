@@ -50,7 +50,14 @@ export function createErrands(options: ErrandOptions): Errands {
     hold(child, true);
     child.stdin?.write(`${quoteArgv(argv).replaceAll("\n", `'"$hf_n"'`)}\n`);
     const limit = options.clock.after(LIMIT_MS, () => child.kill("SIGKILL"));
-    const [stdout, stderr] = await Promise.all(streams.map(untilFrame));
+    const [stdout, stderr] = await Promise.all(
+      streams.map(async (pieces) => {
+        const part = await untilFrame(pieces);
+        // A shell that waits until somebody reads on would never end the other stream.
+        if (part.frame === null) child.kill("SIGKILL");
+        return part;
+      }),
+    );
     limit.cancel();
     hold(child, false);
     if (stdout?.frame == null || stderr?.frame == null) {

@@ -1,0 +1,83 @@
+import { spawnSync } from "node:child_process";
+import { existsSync } from "node:fs";
+import { chmod, chown, mkdir, readdir, readFile } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import { beforeAll, expect, onTestFinished, test } from "vitest";
+import { createTestCli, PROGRAM } from "../helpers/cli.ts";
+import { ENGINE_LIMIT_MS, type PrivateEngine, privateEngine } from "../helpers/engine.ts";
+import { engineVariables } from "../helpers/engine-harness.ts";
+import { describeIf } from "../helpers/requirements.ts";
+import { temporaryDirectory } from "../helpers/temporary-directory.ts";
+import { LONG } from "./engine-bench.ts";
+
+const NOBODY = 65534;
+const AS_NOBODY = ["setpriv", "--reuid", String(NOBODY), "--regid", String(NOBODY), "--clear-groups"];
+
+/** Why that user cannot run the program from here; null when it can. */
+function whyNot(): string | null {
+  const [command = "", ...args] = AS_NOBODY;
+  const { error, status } = spawnSync(command, [...args, process.execPath, PROGRAM, "--version"], { env: { HOME: "/nonexistent" } });
+  if (error) return "needs setpriv";
+  return status === 0 ? null : "needs sources and a node that every user may read, and root to become another one";
+}
+
+/** The command line of that user, with a home of its own. */
+async function ordinaryUser(engine: PrivateEngine) {
+  const [cli, place] = [await createTestCli(), await temporaryDirectory()];
+  onTestFinished(async () => {
+    await place[Symbol.asyncDispose]();
+    await cli[Symbol.asyncDispose]();
+  });
+  const [home, cwd] = [join(place.path, "home"), join(place.path, "work")];
+  for (const path of [home, cwd]) await mkdir(path);
+  for (const path of [place.path, home, cwd]) await chown(path, NOBODY, NOBODY);
+  const env = { ...engineVariables(engine), HOME: home, HOLDFAST_HOME: join(home, "holdfast"), NODE_COMPILE_CACHE: undefined };
+  const install = async () => (await readFile(join(env.HOLDFAST_HOME, "install-id"), "utf8")).trim();
+  return {
+    run: (...args: string[]) => cli.runProcess(args, { env, cwd, program: [...AS_NOBODY, process.execPath, PROGRAM] }),
+    containers: async () => engine.containers(`holdfast-install=${await install()}`),
+    tasks: async () => join(env.HOLDFAST_HOME, "sandboxes/docker", await install(), "default"),
+  };
+}
+
+const reason = whyNot();
+
+describeIf(["cc", "mmdebstrap", "dockerd"], `a user who is not root, on an engine that is${reason ? ` [${reason}]` : ""}`, () => {
+  let engine: PrivateEngine;
+  beforeAll(async () => {
+    if (reason) return;
+    engine = await privateEngine({ diskMib: 1024 });
+    // As for a member of the group that may use it.
+    await chmod(dirname(engine.directory), 0o711);
+    await chmod(engine.host.slice("unix://".length), 0o666);
+    return () => engine[Symbol.asyncDispose]();
+  }, ENGINE_LIMIT_MS);
+
+  test.skipIf(reason)(
+    "S22 S30 removes what the root of its containers has made, and goes on after containers that were removed from outside",
+    async () => {
+      const { run, containers, tasks } = await ordinaryUser(engine);
+      const script = `
+        for place in /workspace ~ /holdfast/run; do
+          mkdir -p $place/deep/.hidden/closed && echo root >$place/deep/.hidden/closed/file && touch $place/..odd $place/.dot
+          chmod 700 $place/deep && chmod 0 $place/deep/.hidden/closed
+        done
+        id -u`;
+      expect(await run("exec", "--", script)).toMatchObject({ status: 0, stdout: "0\n", stderr: "" });
+      expect(await run("sandbox", "rm", "default")).toMatchObject({ status: 0 });
+      expect(await containers()).toEqual([]);
+      expect(existsSync(await tasks()) ? await readdir(await tasks()) : []).toEqual([]);
+
+      expect(await run("exec", "--", `${script}; chmod 700 /workspace`)).toMatchObject({ status: 0, stdout: "0\n", stderr: "" });
+      await engine.run(["rm", "-f", "-v", ...(await containers()).map(({ id }) => id)]);
+      const next = await run("exec", "--json", "--", "ls -A /workspace");
+      expect(next.status, next.stderr).toBe(0);
+      expect(JSON.parse(next.stdout)).toMatchObject({ exitCode: 0, stdout: "..odd\n.dot\ndeep\n", replaced: { lost: expect.any(Array) } });
+      expect(await run("sandbox", "rm", "default")).toMatchObject({ status: 0 });
+      expect(existsSync(await tasks()) ? await readdir(await tasks()) : []).toEqual([]);
+      // Nothing of what cleared up is left either.
+      expect((await engine.run(["ps", "-aq"])).stdout).toBe("");
+    },
+    LONG,
+  );
+});
