@@ -220,3 +220,25 @@ test("a lease follows its sandbox over the end of a turn, and says that it is an
   await lease.cleanup();
   expect((await lease.sandbox.run("true")).replaced).toBeNull();
 });
+
+test("S20 what only looks is repeated in a new sandbox, although the lost one may have begun with it", async () => {
+  let losses = 0;
+  const { lifecycle, asked } = createBench({
+    decorate: (driver) => ({
+      ...driver,
+      async connect(ref, options) {
+        const connection = await driver.connect(ref, options);
+        const files = connection.files ?? expect.fail("the driver has no files");
+        const list: typeof files.list = async (path) => {
+          if (losses++ > 0) return files.list(path);
+          await driver.destroy(ref);
+          throw new HoldfastError("sandbox-lost", "the connection was reset", { facts: { mayHaveRun: true } });
+        };
+        return { ...connection, files: { ...files, list } };
+      },
+    }),
+  });
+  const lease = await lifecycle.acquire(owner, PERSISTENT);
+  expect(await lease.sandbox.sessions.list()).toEqual([]);
+  expect(asked.filter((what) => what === "create t1")).toHaveLength(2);
+});

@@ -94,17 +94,18 @@ export function createLease(first: Entry, { owner, spec, registry, teardown, cap
     }
   };
 
-  /** Repeats once in a new sandbox, and only what certainly has not begun in the lost one. */
+  /** Repeats once in a new sandbox, and only what certainly has not begun in the lost one, or changes nothing. */
   const use = async <T>(request: Use<T>): Promise<Used<T>> => {
     try {
       return await tryOnce(request);
     } catch (error) {
-      if (request.mayRepeat?.() === false || !mayBeRepeated(error)) throw error;
+      if (request.mayRepeat?.() === false || !mayBeRepeated(error, request.looks)) throw error;
       return await tryOnce(request);
     }
   };
-  const mayBeRepeated = (error: unknown): boolean => {
-    if (!isLoss(error) || !certainlyDidNotRun(error)) return false;
+  const mayBeRepeated = (error: unknown, looks = false): boolean => {
+    if (!isLoss(error)) return false;
+    if (!certainlyDidNotRun(error) && (!looks || error.facts.forced === true)) return false;
     log.info("the sandbox is gone; a new one takes its place", { task: owner.task, ...error.facts });
     return true;
   };
@@ -122,7 +123,7 @@ export function createLease(first: Entry, { owner, spec, registry, teardown, cap
         return;
       } catch (error) {
         const reason = judge(entry, error);
-        if (begun || !again || !mayBeRepeated(reason)) throw reason;
+        if (begun || !again || !mayBeRepeated(reason, true)) throw reason;
       } finally {
         registry.leave(entry);
       }
@@ -151,12 +152,12 @@ export function createLease(first: Entry, { owner, spec, registry, teardown, cap
       return before === null || before === sandboxId ? value : { ...value, replaced: { lost: whatWasLost(capabilities, spec) } };
     },
     sessions: {
-      list: () => perform({ action: ({ sandbox }) => sandbox.sessions.list() }),
+      list: () => perform({ looks: true, action: ({ sandbox }) => sandbox.sessions.list() }),
       remove: (name) => perform({ action: ({ sandbox }) => sandbox.sessions.remove(name) }),
     },
     processes: projectProcesses(perform, iterate),
     files: projectFiles(perform),
-    status: () => perform({ action: ({ sandbox }) => sandbox.status() }),
+    status: () => perform({ looks: true, action: ({ sandbox }) => sandbox.status() }),
   };
 
   return {
@@ -178,7 +179,7 @@ export function createLease(first: Entry, { owner, spec, registry, teardown, cap
 /** Backends differ in what a call sees of a forced removal: a signal that ended its shell, a file that is not there; never the reason. */
 function forcedOut({ ref }: Entry, cause: unknown): HoldfastError {
   return new HoldfastError("sandbox-lost", `the sandbox of task ${ref.owner.task} was removed while the command ran`, {
-    facts: { sandbox: ref.id, mayHaveRun: true },
+    facts: { sandbox: ref.id, mayHaveRun: true, forced: true },
     cause,
   });
 }

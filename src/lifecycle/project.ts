@@ -11,6 +11,8 @@ export interface Use<T> {
   readonly signal?: AbortSignal | undefined;
   /** @default true */
   mayRepeat?(): boolean;
+  /** It changes nothing, so it is repeated in a new sandbox whether or not the lost one had begun with it. @default false */
+  readonly looks?: boolean;
   action(entry: Entry): Promise<T>;
   /** The use goes on until this settles. Without it, it ends with the action. */
   lasts?(value: T): Promise<unknown>;
@@ -22,8 +24,8 @@ export type IterateSandbox = <T>(open: (sandbox: Sandbox) => AsyncIterable<T>, s
 export function projectProcesses(use: UseSandbox, iterate: IterateSandbox): Processes {
   return {
     start: (command, options) => use({ action: ({ sandbox }) => sandbox.processes.start(command, options) }),
-    list: () => use({ action: ({ sandbox }) => sandbox.processes.list() }),
-    get: (id) => use({ action: ({ sandbox }) => sandbox.processes.get(id) }),
+    list: () => use({ looks: true, action: ({ sandbox }) => sandbox.processes.list() }),
+    get: (id) => use({ looks: true, action: ({ sandbox }) => sandbox.processes.get(id) }),
     logs: (id, options) => iterate((sandbox) => sandbox.processes.logs(id, options), options?.signal),
     watch: (id, options) => iterate((sandbox) => sandbox.processes.watch(id, options), options.signal),
     wait: (id, options) => use({ signal: options?.signal, action: ({ sandbox }) => sandbox.processes.wait(id, options) }),
@@ -37,7 +39,7 @@ export function projectProcesses(use: UseSandbox, iterate: IterateSandbox): Proc
 
 export function projectFiles(use: UseSandbox): Files {
   return {
-    read: (path, options) => use({ signal: options?.signal, action: ({ sandbox }) => sandbox.files.read(path, options) }),
+    read: (path, options) => use({ looks: true, signal: options?.signal, action: ({ sandbox }) => sandbox.files.read(path, options) }),
     readStream: (path, options) =>
       use({
         signal: options?.signal,
@@ -52,8 +54,8 @@ export function projectFiles(use: UseSandbox): Files {
         action: ({ sandbox }) => sandbox.files.write(path, content, options),
       });
     },
-    list: (path) => use({ action: ({ sandbox }) => sandbox.files.list(path) }),
-    stat: (path, options) => use({ action: ({ sandbox }) => sandbox.files.stat(path, options) }),
+    list: (path) => use({ looks: true, action: ({ sandbox }) => sandbox.files.list(path) }),
+    stat: (path, options) => use({ looks: true, action: ({ sandbox }) => sandbox.files.stat(path, options) }),
     remove: (path, options) => use({ action: ({ sandbox }) => sandbox.files.remove(path, options) }),
     mkdir: (path, options) => use({ action: ({ sandbox }) => sandbox.files.mkdir(path, options) }),
     putTree: (hostDirectory, path, options) =>
