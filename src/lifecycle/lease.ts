@@ -105,7 +105,8 @@ export function createLease(first: Entry, { owner, spec, registry, teardown, cap
   };
   const mayBeRepeated = (error: unknown, looks = false): boolean => {
     if (!isLoss(error)) return false;
-    if (!certainlyDidNotRun(error) && (!looks || error.facts.forced === true)) return false;
+    const stays = error.facts.forced === true || error.facts.abandoned === true;
+    if (!certainlyDidNotRun(error) && (!looks || stays)) return false;
     log.info("the sandbox is gone; a new one takes its place", { task: owner.task, ...error.facts });
     return true;
   };

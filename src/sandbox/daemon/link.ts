@@ -209,7 +209,7 @@ export async function linkDaemon(stream: DaemonStream, { secret, label, clock }:
         },
       };
     },
-    abandon: (reason) => fail(lost(reason)),
+    abandon: (reason) => fail(lost(reason, { abandoned: true })),
     async [Symbol.asyncDispose]() {
       givenUp = true;
       if (channels.size > 0) return;
@@ -221,6 +221,9 @@ export async function linkDaemon(stream: DaemonStream, { secret, label, clock }:
   };
 }
 
-function lost(reason: string): HoldfastError {
-  return new HoldfastError("sandbox-lost", `the daemon in the sandbox is gone: ${reason}`, { facts: { reason, mayHaveRun: true } });
+/** `abandoned`: it is there, but does not answer. */
+function lost(reason: string, more: { readonly abandoned?: boolean } = {}): HoldfastError {
+  return new HoldfastError("sandbox-lost", `the daemon in the sandbox is gone: ${reason}`, {
+    facts: { reason, mayHaveRun: true, ...more },
+  });
 }
