@@ -4,7 +4,7 @@ import { BOARD } from "./events.ts";
 import { lockTask } from "./locks.ts";
 import { idle, moverOf, moveTask, promoteChildren, standingOf, unfinishedParent } from "./state.ts";
 import type { StoreContext } from "./store-context.ts";
-import { type Task, type TaskRow, toTask } from "./task.ts";
+import { FREE, type Task, type TaskRow, toTask } from "./task.ts";
 import { checkText, checkWhole } from "./task-input.ts";
 
 interface By {
@@ -54,16 +54,6 @@ const WAITING = statement<{ id: string }, TaskRow & { waiting: 0 | 1 }>(
       .where("id", "=", hole("id"))
       .where("status", "=", "scheduled") as never,
 );
-
-const FREE = {
-  block_kind: null,
-  block_reason: null,
-  blocked_by: null,
-  guard_reason: null,
-  guard_until: null,
-  failures: 0,
-  violations: 0,
-} as const;
 
 export function moveOperations({ database, clock }: StoreContext): MoveOperations {
   return {

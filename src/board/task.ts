@@ -45,6 +45,17 @@ export interface Task {
 
 export type TaskRow = Selectable<TaskTable>;
 
+/** Of a task that nothing holds back. */
+export const FREE = {
+  block_kind: null,
+  block_reason: null,
+  blocked_by: null,
+  guard_reason: null,
+  guard_until: null,
+  failures: 0,
+  violations: 0,
+} as const;
+
 export const FRESH: TaskState = {
   status: "todo",
   phase: "work",
@@ -53,13 +64,7 @@ export const FRESH: TaskState = {
   started_at: null,
   completed_at: null,
   scheduled_for: null,
-  block_kind: null,
-  block_reason: null,
-  blocked_by: null,
-  guard_reason: null,
-  guard_until: null,
-  failures: 0,
-  violations: 0,
+  ...FREE,
   last_error: null,
 };
 

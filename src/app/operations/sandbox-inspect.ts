@@ -54,15 +54,14 @@ export const sandboxInspect = defineOperation({
       drift: differences(ref, spec),
       description: driver.describe ? await driver.describe(ref) : null,
       // Looking must not start what is stopped.
-      ...(ref.state === "running" ? await lookInside(app, ref) : { sessions: null, use: null, processes: [] }),
+      ...(ref.state === "running" ? await lookInside(own, ref) : { sessions: null, use: null, processes: [] }),
     };
   },
 });
 
 async function lookInside(app: App, ref: SandboxRef): Promise<Pick<SandboxDetails, "sessions" | "use" | "processes">> {
-  const own = await app.forTask(ref.owner.task);
-  const driver = await own.driver();
-  const sandbox = await (await own.lifecycle()).visit(ref);
+  const driver = await app.driver();
+  const sandbox = await (await app.lifecycle()).visit(ref);
   const sessions = (await sandbox.sessions.list()).map(summarizeSession);
   return { sessions, use: withoutUs(await sandbox.status()), processes: driver.activity ? await driver.activity(ref) : null };
 }

@@ -4,6 +4,7 @@ import { describeError } from "../../base/errors.ts";
 import { DEFAULT_TASK } from "../../base/names.ts";
 import type { App } from "../create-app.ts";
 import { isPrunable } from "../keeping.ts";
+import { leftoversOf } from "../leftovers.ts";
 import { defineOperation } from "../operation.ts";
 import type { PruneReport } from "../results.ts";
 import { listTaskSettings } from "../task-settings.ts";
@@ -77,18 +78,9 @@ async function appsOfBackends(app: App): Promise<App[]> {
 }
 
 async function leftOnBackend(app: App, { files }: { files: boolean }): Promise<Candidate[]> {
-  const [driver, { install, profile }] = await Promise.all([app.driver(), app.owner(DEFAULT_TASK)]);
-  const all = (await driver.leftovers?.({ install, profile })) ?? [];
-  return all
-    .filter((leftover) => files || !leftover.files)
-    .map(({ what, why, remove }) => ({
-      what,
-      why,
-      async remove() {
-        await remove();
-        app.audit({ what: "cleared", sandbox: what, backend: driver.name, profile, task: "", reason: `pruned: ${why}` });
-      },
-    }));
+  const { install, profile } = await app.owner(DEFAULT_TASK);
+  const all = await leftoversOf(app, { install, profile }, "pruned");
+  return all.filter((leftover) => files || !leftover.files);
 }
 
 async function problemOf(work: Promise<void>): Promise<string | null> {

@@ -3,6 +3,7 @@ import * as z from "zod/mini";
 import { HoldfastError } from "../../base/errors.ts";
 import { refuseIfBusy } from "../busy.ts";
 import type { App } from "../create-app.ts";
+import { leftoversOf } from "../leftovers.ts";
 import { defineOperation } from "../operation.ts";
 import type { SandboxSummary } from "../results.ts";
 import { existingSandbox } from "../sandbox-of-task.ts";
@@ -46,11 +47,7 @@ export async function removeSandbox(app: App, { task, force }: RemoveInput): Pro
 /** True if there were any. */
 async function clearLeftovers(app: App, task: string): Promise<boolean> {
   const own = await app.forTask(task);
-  const [driver, owner] = await Promise.all([own.driver(), own.owner(task)]);
-  const leftovers = (await driver.leftovers?.(owner)) ?? [];
-  for (const { what, why, remove } of leftovers) {
-    await remove();
-    own.audit({ what: "cleared", sandbox: what, backend: driver.name, profile: owner.profile, task, reason: `asked for: ${why}` });
-  }
+  const leftovers = await leftoversOf(own, await own.owner(task), "asked for");
+  for (const { remove } of leftovers) await remove();
   return leftovers.length > 0;
 }

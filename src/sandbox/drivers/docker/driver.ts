@@ -11,7 +11,7 @@ import type { SandboxSpec } from "../../spec.ts";
 import { makeSecret, proveLink } from "../shared/daemon-socket.ts";
 import { isExecutable } from "../shared/host-connection.ts";
 import { ownerMatches, profileDirectory, sandboxDirectory, sandboxGone } from "../shared/refs.ts";
-import { readRecord, type SandboxRecord, writeRecord } from "../shared/sandbox-record.ts";
+import { readRecord, recordFrom, type SandboxRecord, writeRecord } from "../shared/sandbox-record.ts";
 import { type CheckedEngine, checkEngine } from "./checked-engine.ts";
 import { connectContainer, linkThroughSocket, relayStream, waitForSocket, wasOpened } from "./connect.ts";
 import { createContainers, type ImageFacts } from "./containers.ts";
@@ -109,12 +109,11 @@ export function createDriver(context: DriverContext): SandboxDriver {
     return named || container.sources.some((source) => source.includes(tail)) ? owner : null;
   };
   /** So that the next process comes to it without asking the engine. */
-  const keepRecord = async ({ id, owner, fingerprint: print, createdAt, settings: made, persist }: SandboxRef): Promise<void> => {
-    const { directory } = placeOf(root, owner);
-    const record = recordOf(owner);
+  const keepRecord = async (ref: SandboxRef): Promise<void> => {
+    const record = recordOf(ref.owner);
     const { identity } = await engine();
-    if (persist === false || (record?.id === id && record.engine === identity)) return;
-    await writeRecord(directory, { version: 1, id, ...owner, fingerprint: print, createdAt, settings: made, engine: identity });
+    if (ref.persist === false || (record?.id === ref.id && record.engine === identity)) return;
+    await writeRecord(placeOf(root, ref.owner).directory, recordFrom(ref, identity));
   };
   const list: SandboxDriver["list"] = async (filter, options) => {
     const all = await containers.list(labels.filterArgs(filter), options);

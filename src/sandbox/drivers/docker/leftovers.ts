@@ -8,7 +8,7 @@ import { taskSegment } from "../../../base/names.ts";
 import type { Leftover, SandboxRef } from "../../driver.ts";
 import { connectSocket } from "../shared/daemon-socket.ts";
 import { RECORD_FILE, readRecord, type SandboxRecord } from "../shared/sandbox-record.ts";
-import { OF_MAKERS, OF_REMOVERS, type Place, placeAt, placeOf, removeKept, removeUnused, runOf } from "./place.ts";
+import { OF_MAKERS, OF_REMOVERS, otherRuns, type Place, placeAt, placeOf, removeKept, removeUnused, runOf } from "./place.ts";
 import type { RemoveTree } from "./remove-as-root.ts";
 
 /** Somebody may be making a container at this moment. */
@@ -69,8 +69,7 @@ function isOfAnother({ directory }: Place, engine: string): boolean {
 
 /** Somebody listens for whom this engine has no container: so another one has. */
 export async function isLive(place: Place, refs: readonly SandboxRef[]): Promise<boolean> {
-  for (const createdAt of listDirectory(join(place.directory, "run")).map(Number)) {
-    if (refs.some((ref) => ref.createdAt === createdAt)) continue;
+  for (const createdAt of otherRuns(place, refs)) {
     const socket = await connectSocket(runOf(place, { createdAt })).catch(() => "none" as const);
     if (typeof socket === "string") continue;
     socket.destroy();
@@ -86,16 +85,15 @@ interface LeftInOptions extends Pick<LeftoverOptions, "remove"> {
 
 function leftIn(place: Place, refs: readonly SandboxRef[], { before, recorded, remove }: LeftInOptions): Leftover[] {
   const mayBeMade = (createdAt: number) => createdAt > before && !recorded.has(runOf(place, { createdAt }));
-  const all = listDirectory(join(place.directory, "run")).map(Number);
-  const runs = all.filter((createdAt) => refs.every((ref) => ref.createdAt !== createdAt));
+  const runs = otherRuns(place, refs);
   if (runs.some(mayBeMade)) return [];
-  const inTheMaking = all.some((createdAt) => createdAt > before);
+  const inTheMaking = otherRuns(place, []).some((createdAt) => createdAt > before);
   const own = (path: string, why: string, files = false): Leftover => ({
     what: path,
     why,
     files,
     async remove() {
-      if (refs.length === 0 && listDirectory(join(place.directory, "run")).map(Number).some(mayBeMade))
+      if (refs.length === 0 && otherRuns(place, []).some(mayBeMade))
         throw new HoldfastError("busy", `${path} is used again: a sandbox of the task was made meanwhile`, { facts: { path } });
       await (files ? removeKept(path, remove) : remove(path));
       await removeUnused(place);

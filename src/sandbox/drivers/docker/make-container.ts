@@ -8,7 +8,7 @@ import { holdfastVersion } from "../../../base/version.ts";
 import type { Abortable, Owner, SandboxRef } from "../../driver.ts";
 import type { DriverContext } from "../../driver-context.ts";
 import { fingerprint, NOT_LIMITABLE, type SandboxSpec, settingsOf } from "../../spec.ts";
-import { type SandboxRecord, writeRecord } from "../shared/sandbox-record.ts";
+import { recordFrom, type SandboxRecord, writeRecord } from "../shared/sandbox-record.ts";
 import { runArgv } from "./argv.ts";
 import type { CheckedEngine } from "./checked-engine.ts";
 import { type Containers, failure, type ImageFacts } from "./containers.ts";
@@ -64,11 +64,11 @@ export function createMaker({
   const remember = async (ref: SandboxRef): Promise<string | undefined> => {
     // The record is how others come to it, and one that does not persist is of this process alone.
     if (!ref.persist) return undefined;
-    const { id, owner, fingerprint: print, createdAt, settings } = ref;
+    const { id, owner } = ref;
     const place = placeOf(root, owner);
     const before = recordOf(owner);
     const { identity } = await engine();
-    await writeRecord(place.directory, { version: 1, id, ...owner, fingerprint: print, createdAt, settings, engine: identity });
+    await writeRecord(place.directory, recordFrom(ref, identity));
     const here = before !== null && before.id !== id && (before.engine ?? identity) === identity;
     if (!here || (await containers.find(before.id)) !== null) return undefined;
     await removeRun(place, before, remove).catch((error: unknown) => {
@@ -95,8 +95,10 @@ export function createMaker({
     const { quirks } = await (await engine()).facts(options);
     const createdAt = await makePlace(place, { keepFiles: spec.keepFiles, now: clock.now() });
     const { keepFiles, persist } = spec;
-    const facts = { fingerprint: print, version: holdfastVersion(), weakened: weakenedBy(spec), daemon: daemon !== null };
-    const told = { ...facts, keepFiles, persist, createdAt };
+    const weakened = weakenedBy(spec);
+    const told = { fingerprint: print, version: holdfastVersion(), keepFiles, persist, weakened, daemon: daemon !== null, createdAt };
+    // Once: it has a word to say on some platforms.
+    const hostUser = callerOf(spec);
     const lineFor: LineFor = (limits) =>
       runArgv(
         planRun({
@@ -108,7 +110,7 @@ export function createMaker({
           place,
           runDir: runOf(place, { createdAt }),
           daemonProgram: daemon,
-          hostUser: callerOf(spec),
+          hostUser,
           cidFile,
           envFile,
           quirks,

@@ -5,6 +5,7 @@ import { join } from "node:path";
 import * as z from "zod/mini";
 import { describeError, HoldfastError, systemCode } from "../../../base/errors.ts";
 import { randomId } from "../../../base/ids.ts";
+import type { SandboxRef } from "../../driver.ts";
 
 export const RECORD_FILE = "sandbox.json";
 
@@ -48,6 +49,11 @@ export function readRecord(directory: string): SandboxRecord | null {
   } catch (error) {
     throw unreadable(`${path} is not a sandbox record`, error);
   }
+}
+
+/** `engine`: in which of several places it is. */
+export function recordFrom({ id, owner, fingerprint, createdAt, settings }: SandboxRef, engine: string): SandboxRecord {
+  return { version: 1, id, ...owner, fingerprint, createdAt, settings, engine };
 }
 
 /** At once for those who read it, who may be other processes. */
