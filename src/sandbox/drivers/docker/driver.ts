@@ -10,8 +10,7 @@ import type { DriverContext } from "../../driver-context.ts";
 import type { SandboxSpec } from "../../spec.ts";
 import { makeSecret, proveLink } from "../shared/daemon-socket.ts";
 import { isExecutable } from "../shared/host-connection.ts";
-import { ownerMatches, profileDirectory, sandboxDirectory, sandboxGone } from "../shared/refs.ts";
-import { readRecord, recordFrom, type SandboxRecord, writeRecord } from "../shared/sandbox-record.ts";
+import { ownerMatches, profileDirectory, sandboxGone } from "../shared/refs.ts";
 import { type CheckedEngine, checkEngine } from "./checked-engine.ts";
 import { connectContainer, linkThroughSocket, relayStream, waitForSocket, wasOpened } from "./connect.ts";
 import { createContainers, type ImageFacts } from "./containers.ts";
@@ -19,9 +18,10 @@ import { describeContainer } from "./describe.ts";
 import { createEngine } from "./engine.ts";
 import { connectThroughExec } from "./exec/connection.ts";
 import { findEngine } from "./find-engine.ts";
+import { createFinder } from "./finder.ts";
 import { createHalfMadeRemover } from "./half-made.ts";
 import type { InspectedContainer } from "./inspect.ts";
-import { createLabels, type OwnerFilter } from "./labels.ts";
+import { createLabels } from "./labels.ts";
 import { findLeftovers, isLive, recordedRuns, YOUNGEST_MS } from "./leftovers.ts";
 import { createMaker } from "./make-container.ts";
 import { refuseOwnArgs } from "./own-args.ts";
@@ -50,6 +50,7 @@ export function createDriver(context: DriverContext): SandboxDriver {
     return found;
   };
   const containers = createContainers(engine);
+  const { list, toRef, ownerOf, recordOf, keepRecord } = createFinder({ name: NAME, root, labels, containers, log, engine });
   const removerWith = (image: string) => createTreeRemover({ engine, image });
   const remove = removerWith(settings.docker_image);
   const reapOrphans = createOrphanReaper({
@@ -59,7 +60,7 @@ export function createDriver(context: DriverContext): SandboxDriver {
     clock,
     log,
     audit,
-    ownerOf: (container, filter) => ownerOf(container, filter),
+    ownerOf,
     async onRemoved(owner, of) {
       const { createdAt } = labels.factsOf(of);
       const place = placeOf(root, owner);
@@ -70,58 +71,6 @@ export function createDriver(context: DriverContext): SandboxDriver {
   });
 
   const imageOf = ({ image }: SandboxSpec) => image ?? settings.docker_image;
-  const toRef = (container: InspectedContainer, owner: Owner): SandboxRef => {
-    const { fingerprint: print, createdAt, persist } = labels.factsOf(container.labels);
-    // A paused one is only asleep, with all that runs in it.
-    const running = container.state !== "stopped";
-    return {
-      driver: NAME,
-      id: container.id,
-      owner,
-      fingerprint: print ?? "",
-      state: running ? "running" : "stopped",
-      createdAt: createdAt ?? container.startedAt ?? 0,
-      settings: settingsOf(container.id, owner),
-      persist: persist ?? undefined,
-      stoppedAt: running ? undefined : (container.finishedAt ?? undefined),
-    };
-  };
-  /** A damaged one says nothing, and must not hide a container that is there, or keep another from being made. */
-  const recordOf = (owner: Owner): SandboxRecord | null => {
-    try {
-      return readRecord(placeOf(root, owner).directory);
-    } catch (error) {
-      if (!HoldfastError.isInstance(error)) throw error;
-      log.warn(`${error.message}; it is made anew from what the engine knows`, error.facts);
-      return null;
-    }
-  };
-  const settingsOf = (id: string, owner: Owner): SandboxRef["settings"] => {
-    const record = recordOf(owner);
-    return record?.id === id ? record.settings : undefined;
-  };
-  /** Labels alone do not tell: an image that was made from a sandbox hands them on to any container of it. */
-  const ownerOf = (container: InspectedContainer, filter: OwnerFilter): Owner | null => {
-    const owner = labels.ownerOf(container.labels, filter);
-    if (owner === null || labels.factsOf(container.labels).version === null) return owner;
-    const tail = `${sandboxDirectory(`/${NAME}`, owner)}/`;
-    const named = container.name.startsWith(labels.containerName(owner));
-    return named || container.sources.some((source) => source.includes(tail)) ? owner : null;
-  };
-  /** So that the next process comes to it without asking the engine. */
-  const keepRecord = async (ref: SandboxRef): Promise<void> => {
-    const record = recordOf(ref.owner);
-    const { identity } = await engine();
-    if (ref.persist === false || (record?.id === ref.id && record.engine === identity)) return;
-    await writeRecord(placeOf(root, ref.owner).directory, recordFrom(ref, identity));
-  };
-  const list: SandboxDriver["list"] = async (filter, options) => {
-    const all = await containers.list(labels.filterArgs(filter), options);
-    return all.flatMap((container) => {
-      const owner = ownerOf(container, filter);
-      return owner ? [toRef(container, owner)] : [];
-    });
-  };
   const weakenings = () => [
     ...weakeningArgs(settings.docker_extra_args, { network: settings.docker_network }).map(
       (argument) => `docker_extra_args weakens the hardening of new sandboxes: ${argument}`,
