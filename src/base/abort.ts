@@ -19,3 +19,11 @@ export async function untilAborted<T>(work: Promise<T>, signal: AbortSignal | un
     signal.removeEventListener("abort", giveUp);
   }
 }
+
+/** Resolves when the signal fires, at once if it has. */
+export function aborted(signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    if (signal.aborted) resolve();
+    else signal.addEventListener("abort", () => resolve(), { once: true });
+  });
+}

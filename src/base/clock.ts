@@ -30,3 +30,33 @@ export const systemClock: Clock = {
 export function delay(clock: Clock, ms: number, options?: { background?: boolean }): Promise<void> {
   return new Promise((resolve) => clock.after(ms, resolve, options));
 }
+
+export interface WithinOptions<Late> {
+  readonly clock: Clock;
+  readonly limitMs: number;
+  /** What counts when the limit is over. It may throw. */
+  readonly late: () => Late;
+  /** The limit alone does not keep the process alive. */
+  readonly background?: boolean;
+}
+
+/** Settles like `work`, or as `late` says when it takes longer. The work itself goes on. */
+export async function within<T, Late>(
+  work: Promise<T>,
+  { clock, limitMs, late, background = false }: WithinOptions<Late>,
+): Promise<T | Late> {
+  const { promise: expired, resolve, reject } = Promise.withResolvers<Late>();
+  const expire = () => {
+    try {
+      resolve(late());
+    } catch (error) {
+      reject(error);
+    }
+  };
+  const timer = clock.after(limitMs, expire, { background });
+  try {
+    return await Promise.race([work, expired]);
+  } finally {
+    timer.cancel();
+  }
+}

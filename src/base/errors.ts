@@ -14,6 +14,21 @@ export const ERROR_KINDS = {
     fix: "Nothing: this was asked for.",
     retryable: false,
   },
+  "archive-refused": {
+    meaning: "The archive holds what no archive of a profile or board holds, or is damaged. Nothing was taken from it.",
+    fix: "Only import what `holdfast profile export` or `holdfast kanban boards export` made.",
+    retryable: false,
+  },
+  "artifact-refused": {
+    meaning: "A file cannot be kept with a task: it is not there, is no regular file, or lies outside the workspace of the worker.",
+    fix: "Name a regular file; a worker copies it into its workspace first.",
+    retryable: false,
+  },
+  "attachment-not-found": {
+    meaning: "There is no attachment of that number, or it was removed.",
+    fix: "Look at the attachments of the task again.",
+    retryable: false,
+  },
   "backend-broken": {
     meaning: "The configured backend is there but does not work.",
     fix: "Run `holdfast doctor`; it names the reason and the fix. Holdfast never falls back to another backend.",
@@ -26,7 +41,7 @@ export const ERROR_KINDS = {
   },
   "board-damaged": {
     meaning: "The database of the board is damaged. It was left as it is.",
-    fix: "Restore a backup, or move the file away to begin with an empty board.",
+    fix: "Restore a backup, as the guide of the board (docs/guides/board.md) says under Upkeep, or move the file away to begin with an empty board.",
     retryable: false,
   },
   "board-exists": {
@@ -165,6 +180,16 @@ export const ERROR_KINDS = {
     fix: "Try again when the other process is done.",
     retryable: true,
   },
+  "model-failed": {
+    meaning: "The model gave no answer that can be used. Nothing was changed.",
+    fix: "See the message: often the address, the key, the name of the model, or a limit of the provider.",
+    retryable: true,
+  },
+  "model-not-configured": {
+    meaning: "That needs a model, and none is configured.",
+    fix: "Set `model.base_url` and `model.name` with `holdfast config set`, and HOLDFAST_MODEL_API_KEY in `.env` if the endpoint wants a key.",
+    retryable: false,
+  },
   "move-refused": {
     meaning: "The rules of the board do not allow that for the task or board as it is now.",
     fix: "The message says why, and who could do it.",
@@ -204,6 +229,11 @@ export const ERROR_KINDS = {
     meaning: "A profile of that name is already there.",
     fix: "Choose another name.",
     retryable: false,
+  },
+  "profile-in-use": {
+    meaning: "Something belongs to the profile that cannot follow it to another name, or cannot be removed. Nothing was changed.",
+    fix: "End or remove what the message names, then try again.",
+    retryable: true,
   },
   "profile-not-found": {
     meaning: "There is no profile of that name.",
@@ -278,6 +308,11 @@ export const ERROR_KINDS = {
   usage: {
     meaning: "The command line is not one that Holdfast understands.",
     fix: "See `holdfast --help` or `holdfast VERB --help`.",
+    retryable: false,
+  },
+  "workspace-failed": {
+    meaning: "The workspace of a task cannot be made, or something else is in its place. Nothing was started in it.",
+    fix: "See the message: often a missing repository, a branch that is in use, or a link where a directory should be.",
     retryable: false,
   },
 } as const satisfies Record<string, ErrorKind>;

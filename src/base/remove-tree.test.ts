@@ -36,6 +36,30 @@ describe("removing a tree", () => {
     expect(await readdir(scratch.path, { recursive: true })).toEqual(["outside", "outside/file"]);
   });
 
+  test("tells of each regular file that is gone", async () => {
+    await mkdir(tree);
+    bash("mkdir -p a/b; printf 12345 > a/b/five; printf 1 > one; ln -s ../outside/file link");
+    const gone: [string, number][] = [];
+    await removeTree(tree, { onFile: (name, bytes) => gone.push([name.toString(), bytes]) });
+    expect(gone.sort()).toEqual([
+      ["five", 5],
+      ["one", 1],
+    ]);
+  });
+
+  test("minds no permissions that the owner can change", async () => {
+    await mkdir(tree);
+    bash(
+      "mkdir -p a/b/c none/x/y blind; touch a/b/c/file none/x/y/file blind/file; chmod 000 none blind none/x; chmod 555 a/b/c a/b a; chmod 500 .",
+    );
+    // As root nothing would be refused.
+    const program = `import { removeTree } from "${import.meta.dirname}/remove-tree.ts"; await removeTree(process.argv[1]);`;
+    if (process.getuid?.() === 0) execFileSync("chown", ["-R", "65534:65534", scratch.path]);
+    const who = process.getuid?.() === 0 ? { uid: 65534, gid: 65534 } : {};
+    execFileSync(process.execPath, ["--input-type=module", "-e", program, tree], { ...who, cwd: "/", stdio: "pipe" });
+    expect(await readdir(scratch.path, { recursive: true })).toEqual(["outside", "outside/file"]);
+  });
+
   test("says what could not be removed", async () => {
     await expect(removeTree("/proc/self/attr")).rejects.toMatchObject({ code: "state-write-failed", facts: { path: "/proc/self/attr" } });
   });

@@ -1,5 +1,5 @@
 /** @module Waiting for teardown, but not for ever. */
-import type { Clock } from "../base/clock.ts";
+import { type Clock, within } from "../base/clock.ts";
 import { describeError } from "../base/errors.ts";
 import type { Teardown } from "./teardown.ts";
 
@@ -8,17 +8,8 @@ export async function problemWithin(
   work: Promise<unknown>,
   options: { clock: Clock; limitMs: number; late: () => string },
 ): Promise<string | null> {
-  const { clock, limitMs, late } = options;
-  const { promise: expired, resolve } = Promise.withResolvers<string>();
-  const timer = clock.after(limitMs, () => resolve(late()));
-  try {
-    const succeeded = work.then(() => null);
-    return await Promise.race([succeeded, expired]);
-  } catch (error) {
-    return describeError(error);
-  } finally {
-    timer.cancel();
-  }
+  const succeeded = work.then(() => null);
+  return await within(succeeded, options).catch(describeError);
 }
 
 /** Resolves when no teardown is pending, also none that began meanwhile. */

@@ -135,6 +135,13 @@ export interface SandboxDriver {
   /** Ends everything that runs in the sandbox; its files stay, and `connect` starts it again. Without it, there is nothing to stop. */
   stop?(ref: SandboxRef, options?: Abortable): Promise<void>;
 
+  /**
+   * Makes a sandbox in which nothing runs that of the same task in another profile; what it keeps running for itself ends first. Without it,
+   * a sandbox belongs to its profile for good.
+   * @throws `sandbox-not-found`
+   */
+  handOver?(ref: SandboxRef, profile: string): Promise<SandboxRef>;
+
   /** @throws `sandbox-not-found` */
   describe?(ref: SandboxRef): Promise<SandboxDescription>;
 

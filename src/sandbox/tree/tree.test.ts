@@ -43,6 +43,13 @@ const link = (name: string, linkname: string): Made => ({ name, type: "symlink",
 const directory = (name: string, mode = 0o755): Made => ({ name, type: "directory", mode });
 
 describe("unpacking", () => {
+  test("a source that fails before anybody reads it fails the copy, and nothing else", async () => {
+    const source = new Readable({ read() {} });
+    const copied = unpackArchive(source, target, {});
+    source.destroy(new Error("not an archive"));
+    expect(await failureOf(copied)).toMatchObject({ message: expect.stringContaining("not an archive") });
+  });
+
   test("files, directories and links come out with their modes and times, but without set-uid", async () => {
     const mtime = new Date(1_500_000_000_000);
     const result = await unpackEntries(

@@ -29,13 +29,19 @@ interface Unpacking {
  * What was unpacked before a failure stays: it is whole, and nothing of it leads out of the tree.
  */
 export async function unpackArchive(source: Readable, root: string, options: TreeOptions): Promise<TreeResult> {
+  // One that fails before it is read would end the program; whoever reads it learns of it then.
+  source.on("error", () => {});
+  // When the archive or its source fails, an entry under way only learns that it was cut off.
+  let failure: unknown;
+  // From the beginning: a source that fails before anybody reads it would otherwise end the process.
+  source.on("error", (error) => {
+    failure ??= error;
+  });
   const { extract: createExtract } = await import("tar-stream");
   const { maxBytes = MAX_BYTES, maxEntries = MAX_ENTRIES, signal } = options;
   const count = createTreeCount(options);
   const extract = createExtract();
   const closed = new Promise<void>((resolve) => extract.once("close", () => resolve()));
-  // When the archive or its source fails, an entry under way only learns that it was cut off.
-  let failure: unknown;
   extract.on("error", (error) => {
     failure ??= error;
   });

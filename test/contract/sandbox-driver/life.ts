@@ -82,6 +82,23 @@ export const lifeCases: Cases = {
     expect(await driver.activity(ref)).toEqual([]);
   },
 
+  "K2 a sandbox that is handed over is the same one, of another profile": async ({ driver, another, owner, create, connect }) => {
+    if (driver.handOver === undefined) return;
+    const ref = await create();
+    const before = await connect(ref);
+    await printed(before, 'echo kept >"$1/note"', before.stateDir);
+    await before[Symbol.asyncDispose]();
+    const moved = await driver.handOver(ref, "heir");
+    expect(moved).toEqual({ ...ref, owner: { ...ref.owner, profile: "heir" } });
+    expect(await another().list({ install: owner().install })).toEqual([moved]);
+    await expect(driver.connect(ref)).rejects.toMatchObject({ code: "sandbox-not-found" });
+    await expect(driver.handOver(ref, "another")).rejects.toMatchObject({ code: "sandbox-not-found" });
+    const after = await connect(moved, another());
+    expect(await printed(after, 'cat "$1/note"', after.stateDir)).toBe("kept");
+    await after[Symbol.asyncDispose]();
+    await driver.destroy(moved);
+  },
+
   "S18 closing a connection leaves the sandbox and its processes alone": async ({ driver, another, create, connect }) => {
     const ref = await create();
     const first = await driver.connect(ref);

@@ -7,6 +7,7 @@ import { randomId } from "../../../base/ids.ts";
 import { listDirectory } from "../../../base/list-directory.ts";
 import { makeDirectory } from "../../../base/make-directory.ts";
 import { taskSegment } from "../../../base/names.ts";
+import { findMarked, findTree, isInside, killTree } from "../../../base/process-tree.ts";
 import { connectThroughDaemon } from "../../daemon/connection.ts";
 import type { Owner, SandboxDriver, SandboxRef } from "../../driver.ts";
 import type { DriverContext } from "../../driver-context.ts";
@@ -17,7 +18,6 @@ import { assertReady, checkHost } from "../shared/host-check.ts";
 import { connectToHost, findProgram, whilePresent } from "../shared/host-connection.ts";
 import { DAEMON_VARIABLE, openHostDaemon, stopHostDaemon } from "../shared/host-daemon.ts";
 import { createHostFiles } from "../shared/host-files.ts";
-import { findMarked, findTree, isInside, killTree } from "../shared/host-process-tree.ts";
 import { ownerMatches, processMarks, sandboxDirectory, sandboxGone } from "../shared/refs.ts";
 import { readRecord, type SandboxRecord, writeRecord } from "../shared/sandbox-record.ts";
 import { GONE_PREFIX, NEW_PREFIX, removeLeftovers } from "./leftovers.ts";
@@ -163,6 +163,24 @@ export function createDriver({ sandboxDir, hostEnv, daemonProgram, clock, log }:
       await rm(join(trash, STATE), { recursive: true, force: true });
       await rm(trash, { recursive: true, force: true });
       if (there) log.info("sandbox removed", { sandbox: ref.id, task: ref.owner.task });
+    },
+
+    async handOver(ref, profile) {
+      const directory = directoryOf(ref.owner);
+      const record = readRecord(directory);
+      if (record?.id !== ref.id) throw sandboxGone("sandbox-not-found", ref);
+      // It knows the paths of its files, which change.
+      await stopDaemon(directory);
+      await killTree({ variable: DAEMON_VARIABLE, value: ref.id }, { clock, graceMs: DESTROY_GRACE_MS });
+      const target = directoryOf({ ...ref.owner, profile });
+      try {
+        await makeDirectory(dirname(target));
+        await writeRecord(directory, { ...record, profile });
+        await rename(directory, target);
+      } catch (error) {
+        throw wrapError(error, "state-write-failed", `cannot move ${directory} to ${target}`, { facts: { directory, target } });
+      }
+      return toRef({ ...record, profile });
     },
 
     async activity(ref) {

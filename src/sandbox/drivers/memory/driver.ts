@@ -5,13 +5,13 @@ import { throwIfAborted } from "../../../base/abort.ts";
 import { systemCode, wrapError } from "../../../base/errors.ts";
 import { randomId } from "../../../base/ids.ts";
 import { makeDirectory } from "../../../base/make-directory.ts";
+import { findTree, killTree } from "../../../base/process-tree.ts";
 import type { SandboxDriver, SandboxRef } from "../../driver.ts";
 import type { DriverContext } from "../../driver-context.ts";
 import { SANDBOX_VARIABLE } from "../../session/script.ts";
 import { fingerprint } from "../../spec.ts";
 import { checkHost } from "../shared/host-check.ts";
 import { connectToHost } from "../shared/host-connection.ts";
-import { findTree, killTree } from "../shared/host-process-tree.ts";
 import { ownerMatches, sandboxGone } from "../shared/refs.ts";
 
 const NAME = "memory";

@@ -5,11 +5,11 @@ import { Socket } from "node:net";
 import { constants } from "node:os";
 import type { Clock } from "../../../base/clock.ts";
 import { describeError, HoldfastError, systemCode } from "../../../base/errors.ts";
+import { killTree, type TreeSelector } from "../../../base/process-tree.ts";
 import type { ExitStatus, OutputStream, SandboxProcess, SpawnOptions } from "../../driver.ts";
 import { readOutput } from "./host-output.ts";
 import type { PipePool } from "./host-pipe-pool.ts";
 import { createInputPipe, discardHostPipe, type HostPipe } from "./host-pipes.ts";
-import { killTree, type TreeSelector } from "./host-process-tree.ts";
 
 // How long the taker of the output may still take after a kill.
 const TAKER_LIMIT_MS = 2_000;

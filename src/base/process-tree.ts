@@ -1,7 +1,7 @@
 /** @module Finding and ending every process that came from one of ours, wherever it moved to. */
 import { readdirSync, readFileSync } from "node:fs";
-import { type Clock, delay } from "../../../base/clock.ts";
-import { HoldfastError, systemCode } from "../../../base/errors.ts";
+import { type Clock, delay } from "./clock.ts";
+import { HoldfastError, systemCode } from "./errors.ts";
 
 export interface HostProcess {
   readonly pid: number;
@@ -47,6 +47,11 @@ export function findTree({ variable, value, root, rootEnded = false }: TreeSelec
   const belongs = ({ pid, group, session }: HostProcess) =>
     roots.has(group) || roots.has(session) || [...ancestors(pid, byPid)].some((ancestor) => heads.has(ancestor));
   return all.filter((entry) => !ours.has(entry.pid) && belongs(entry));
+}
+
+/** The process of that number, unless it has ended. */
+export function findProcess(pid: number): HostProcess | null {
+  return readProcess(String(pid));
 }
 
 /** Only those that carry the variable themselves. */
@@ -110,16 +115,17 @@ function ancestors(pid: number, byPid: ReadonlyMap<number, HostProcess>): Set<nu
 
 /** Zombies are left out: they have ended, and only their parent can make them go away. */
 function listProcesses(): HostProcess[] {
-  return readdirSync("/proc").flatMap((name) => {
-    if (!/^\d+$/.test(name)) return [];
-    // The command may hold spaces and parentheses, so the fields are counted from its last one.
-    const [, command = "", rest = ""] = /\((.*)\) (.*)$/s.exec(readProc(name, "stat")) ?? [];
-    const fields = rest.split(" ");
-    const [state, parent, group, session] = fields;
-    if (state === undefined || state === "" || state === "Z" || state === "X") return [];
-    const startedAt = fields[START_TIME_FIELD] ?? "";
-    return [{ pid: Number(name), parent: Number(parent), group: Number(group), session: Number(session), startedAt, command }];
-  });
+  return readdirSync("/proc").flatMap((name) => (/^\d+$/.test(name) ? (readProcess(name) ?? []) : []));
+}
+
+function readProcess(pid: string): HostProcess | null {
+  // The command may hold spaces and parentheses, so the fields are counted from its last one.
+  const [, command = "", rest = ""] = /\((.*)\) (.*)$/s.exec(readProc(pid, "stat")) ?? [];
+  const fields = rest.split(" ");
+  const [state, parent, group, session] = fields;
+  if (state === undefined || state === "" || state === "Z" || state === "X") return null;
+  const startedAt = fields[START_TIME_FIELD] ?? "";
+  return { pid: Number(pid), parent: Number(parent), group: Number(group), session: Number(session), startedAt, command };
 }
 
 function readEnvironment(pid: number): string[] {

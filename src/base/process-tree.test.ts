@@ -1,9 +1,9 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { afterEach, describe, expect, test } from "vitest";
-import { systemClock } from "../../../base/clock.ts";
-import { randomId } from "../../../base/ids.ts";
-import { findTree, killTree } from "./host-process-tree.ts";
+import { systemClock } from "./clock.ts";
+import { randomId } from "./ids.ts";
+import { findTree, killTree } from "./process-tree.ts";
 
 const VARIABLE = "HOLDFAST_TEST_MARK";
 const children: ChildProcess[] = [];
