@@ -32,6 +32,7 @@ export const CREDENTIAL_VARIABLES: ReadonlySet<string> = new Set([
   "GOOGLE_GENERATIVE_AI_API_KEY",
   "GROQ_API_KEY",
   "HF_TOKEN",
+  "HOLDFAST_MODEL_API_KEY",
   "HUGGINGFACE_API_KEY",
   "HUGGINGFACE_HUB_TOKEN",
   "HUGGINGFACEHUB_API_TOKEN",
@@ -96,6 +97,11 @@ const DOTENV_SECRET = /_(?:AUTH|CREDENTIALS|KEY|PASS|PASSWD|PASSWORD|PAT|SECRET|
 /** Whether a variable holds a credential that commands get only when a person names it. */
 export function isCredential(name: string): boolean {
   return CREDENTIAL_VARIABLES.has(name) || OWN_SECRET.test(name);
+}
+
+/** Whether what stands under this name in a profile's own files is a secret: there a name that looks like one is one. */
+export function looksLikeCredential(name: string): boolean {
+  return isCredential(name) || DOTENV_SECRET.test(name.toUpperCase()) || /^(?:PASSWORD|SECRET|TOKEN|API_?KEY)$/i.test(name);
 }
 
 /**

@@ -6,11 +6,12 @@ import { HoldfastError, systemCode } from "../base/errors.ts";
 import { withFileLock } from "../base/file-lock.ts";
 import { makeDirectory } from "../base/make-directory.ts";
 import { readOption } from "../base/read-option.ts";
+import { checkConfigText } from "./check-text.ts";
 import { createFindings, throwProblems } from "./findings.ts";
 import { configFiles } from "./load.ts";
 import { readConfigFile } from "./read-file.ts";
 import { type ConfigKey, findKey, SECTIONS } from "./schema.ts";
-import { entriesOf, parseYamlFile, readYamlFile, type YamlFile } from "./yaml-file.ts";
+import { entriesOf, parseYamlFile, type YamlFile } from "./yaml-file.ts";
 import { setInText, unsetInText } from "./yaml-splice.ts";
 
 export interface EditOptions {
@@ -55,9 +56,7 @@ export async function replaceConfigText(
   options: EditOptions = {},
 ): Promise<EditResult> {
   const file = configFiles(home).config;
-  const findings = createFindings();
-  readYamlFile(await parseYamlFile(file, after), findings);
-  throwProblems(findings.problems);
+  await checkConfigText(file, after);
   return replaceFile(
     home,
     async (text) => {

@@ -61,7 +61,22 @@ async function loadFrom(key: ConfigKey, given: readonly (readonly [SourceName, S
 }
 
 // Enough for every kind there is; a key that accepts fewer than two of these needs more here.
-const TEXTS = ["true", "false", "7", "8", "4096", "4097", '["A"]', '["B", "C"]', '["/a:/b"]', '["/c:/d:ro"]', '{"A": "1"}', '{"B": "2"}'];
+const TEXTS = [
+  "true",
+  "false",
+  "1",
+  "2",
+  "7",
+  "8",
+  "4096",
+  "4097",
+  '["A"]',
+  '["B", "C"]',
+  '["/a:/b"]',
+  '["/c:/d:ro"]',
+  '{"A": "1"}',
+  '{"B": "2"}',
+];
 
 /** Two texts that mean different values, neither of them the default where the kind has more than two. */
 function twoValues(key: ConfigKey): [Sample, Sample] {

@@ -2,6 +2,9 @@
 import { HoldfastError } from "../base/errors.ts";
 import type { Option, OptionKind, OptionValues } from "../base/option.ts";
 import { suggest } from "../base/suggest.ts";
+import { kanbanOptions } from "../dispatcher/options.ts";
+import { modelOptions } from "../model/options.ts";
+import { workerOptions } from "../profiles/options.ts";
 import { driverOptions } from "../sandbox/driver-options.gen.ts";
 import { sandboxOptions } from "../sandbox/options.ts";
 
@@ -10,6 +13,18 @@ export const SECTIONS = {
   terminal: {
     prefix: "TERMINAL_",
     options: { ...sandboxOptions, ...driverOptions },
+    about: "Keys that name a backend take effect with the driver of that backend.",
+  },
+  kanban: {
+    prefix: "HOLDFAST_KANBAN_",
+    options: kanbanOptions,
+    about: "All profiles share the boards, so only what stands in the configuration of `default` counts, and variables and flags.",
+  },
+  worker: { prefix: "HOLDFAST_WORKER_", options: workerOptions, about: "What this profile runs when it works on a task of a board." },
+  model: {
+    prefix: "HOLDFAST_MODEL_",
+    options: modelOptions,
+    about: "For `kanban decompose` and `kanban specify`. Its key is `HOLDFAST_MODEL_API_KEY`, a variable or a line in `.env`.",
   },
 };
 

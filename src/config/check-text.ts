@@ -1,0 +1,29 @@
+/** @module Checking the text of a `config.yaml` before it counts, with the words that the loader would use. */
+import { createFindings, throwProblems } from "./findings.ts";
+import { parseYamlFile, readYamlFile, type YamlFile } from "./yaml-file.ts";
+
+export interface CheckedText {
+  readonly parsed: YamlFile;
+  /** Keys that it sets, with the values that would count. */
+  readonly settings: ReadonlyMap<string, unknown>;
+  /** What a person should hear although nothing is wrong. */
+  readonly warnings: readonly string[];
+}
+
+/** `file`: what to call it. @throws `config-syntax`, `config-unknown-key`, `config-bad-value` */
+export async function checkConfigText(file: string, text: string): Promise<CheckedText> {
+  const findings = createFindings();
+  const settings = new Map<string, unknown>();
+  const parsed = await parseYamlFile(file, text);
+  const collecting: typeof findings = {
+    ...findings,
+    add(key, input, details) {
+      findings.add(key, input, details);
+      const [found] = findings.settingsOf(key);
+      if (found) settings.set(key.key, found.value);
+    },
+  };
+  readYamlFile(parsed, collecting);
+  throwProblems(findings.problems);
+  return { parsed, settings, warnings: findings.warnings };
+}
