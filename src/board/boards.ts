@@ -1,17 +1,14 @@
 /** @module Boards: rows that tasks belong to. `default` is always there (K5). */
 import type { Selectable } from "kysely";
-import { checkInput, TEXT } from "../base/check-input.ts";
 import { HoldfastError } from "../base/errors.ts";
 import { suggest } from "../base/suggest.ts";
 import { first, type Session, statement } from "./database.ts";
 import { addEvent } from "./events.ts";
+import { lockTasks } from "./locks.ts";
 import type { BoardTable } from "./schema.ts";
+import { DEFAULT_BOARD, parseSlug } from "./slug.ts";
 import type { StoreContext } from "./store-context.ts";
 import { checkLine, checkText } from "./task-input.ts";
-
-export const DEFAULT_BOARD = "default";
-
-const SLUG = /^[a-z0-9][a-z0-9_-]{0,63}$/;
 
 export interface Board {
   readonly slug: string;
@@ -58,18 +55,10 @@ export function boardOperations({ database, clock }: StoreContext): BoardOperati
   return {
     createBoard: (input, { by, ...fields }) =>
       database.write(async (session) => {
-        const slug = parseSlug(input);
-        const row = { slug, name: slug, description: "", icon: "", default_workdir: null, created_at: clock.now(), archived_at: null };
-        const filled = { ...row, ...columnsOf(fields) };
-        const insert = build
-          .insertInto("boards")
-          .values(filled)
-          .onConflict((conflict) => conflict.doNothing());
-        if ((await session.change(insert.compile())) === 0) {
-          throw new HoldfastError("board-exists", `there is already a board ${slug}`, { facts: { board: slug } });
-        }
-        await addEvent(session, { board: slug, kind: "board_created", actor: checkLine("by", by), at: row.created_at });
-        return toBoard(filled);
+        const at = clock.now();
+        const board = await insertBoard(session, input, { fields, at });
+        await addEvent(session, { board: board.slug, kind: "board_created", actor: checkLine("by", by), at });
+        return board;
       }),
     async listBoards({ archived = false } = {}) {
       const all = build.selectFrom("boards").selectAll().orderBy("slug");
@@ -111,6 +100,21 @@ export function boardOperations({ database, clock }: StoreContext): BoardOperati
   };
 }
 
+/** Without an event. @throws `board-exists` */
+export async function insertBoard(session: Session, input: string, { fields, at }: { fields: BoardFields; at: number }): Promise<Board> {
+  const slug = parseSlug(input);
+  const row = { slug, name: slug, description: "", icon: "", default_workdir: null, created_at: at, archived_at: null };
+  const filled = { ...row, ...columnsOf(fields) };
+  const insert = session.build
+    .insertInto("boards")
+    .values(filled)
+    .onConflict((conflict) => conflict.doNothing());
+  if ((await session.change(insert.compile())) === 0) {
+    throw new HoldfastError("board-exists", `there is already a board ${slug}`, { facts: { board: slug } });
+  }
+  return toBoard(filled);
+}
+
 /** Made when the store is opened, unless it is there. */
 export async function ensureDefaultBoard(session: Session, at: number): Promise<void> {
   const { build } = session;
@@ -132,7 +136,13 @@ export async function liveBoard(session: Session, input: string): Promise<string
   });
 }
 
-async function boardRow(session: Session, input: string): Promise<BoardRow> {
+/** Its slug. @throws `board-not-found` */
+export async function knownBoard(session: Session, input: string): Promise<string> {
+  return (await boardRow(session, input)).slug;
+}
+
+/** @throws `board-not-found` */
+export async function boardRow(session: Session, input: string): Promise<BoardRow> {
   const slug = parseSlug(input);
   const row = await first(session.all(BOARD_BY_SLUG, { slug }));
   if (row !== undefined) return row;
@@ -141,16 +151,6 @@ async function boardRow(session: Session, input: string): Promise<BoardRow> {
   throw new HoldfastError("board-not-found", `there is no board ${slug}`, {
     hint: meant && `did you mean "${meant}"?`,
     facts: { board: slug },
-  });
-}
-
-function parseSlug(input: string): string {
-  checkInput("board", input, TEXT);
-  const slug = input.trim().toLowerCase();
-  if (SLUG.test(slug)) return slug;
-  throw new HoldfastError("invalid-name", `${JSON.stringify(input.slice(0, 80))} is not a valid board name`, {
-    hint: "a board name is 1 to 64 of a-z, 0-9, `_` and `-`, beginning with a letter or digit",
-    facts: { kind: "board", name: input.slice(0, 80) },
   });
 }
 
@@ -177,6 +177,7 @@ function refuseDefault(slug: string, what: string): void {
 }
 
 async function refuseRunning(session: Session, slug: string): Promise<void> {
+  await lockTasks(session);
   const query = session.build.selectFrom("tasks").select("id").where("board", "=", slug).where("status", "=", "running").limit(1);
   const [task] = await session.query(query.compile());
   if (task === undefined) return;
@@ -186,6 +187,6 @@ async function refuseRunning(session: Session, slug: string): Promise<void> {
   });
 }
 
-function toBoard({ default_workdir: defaultWorkdir, created_at: createdAt, archived_at: archivedAt, ...row }: BoardRow): Board {
+export function toBoard({ default_workdir: defaultWorkdir, created_at: createdAt, archived_at: archivedAt, ...row }: BoardRow): Board {
   return { ...row, defaultWorkdir, createdAt, archivedAt };
 }

@@ -1,17 +1,19 @@
 /** @module Claims: the fenced right to work on a task. Who has the token of its open run may write as that run, and nobody else (K17). */
 import { sql } from "kysely";
 import { parseProfileName } from "../base/names.ts";
-import { first, type Session, statement } from "./database.ts";
+import { type Caps, keepCaps } from "./caps.ts";
+import { first, type Holes, type Session, statement } from "./database.ts";
 import { addEvent } from "./events.ts";
-import { insertRun, NEW_RUN, type Run, type RunRow, toRun } from "./runs.ts";
-import { claimLost, moverOf, moveTask, refusal, type Standing, standingOf, standingOfLocked, taskOfRun } from "./state.ts";
+import { refusal } from "./refusal.ts";
+import { insertRun, NEW_RUN, type Run, type RunRow, SET_WORKER, toRun } from "./runs.ts";
+import { claimLost, moverOf, moveTask, type Standing, standingOf, standingOfLocked, taskOfRun } from "./state.ts";
 import type { StoreContext } from "./store-context.ts";
 import { type Task, toTask } from "./task.ts";
 import { checkLine, checkWhole, toJson } from "./task-input.ts";
 import { hashToken, newToken } from "./token.ts";
 import type { Mover, Status } from "./transitions.ts";
 
-export const CLAIM_TTL_MS = 900_000;
+const CLAIM_TTL_MS = 900_000;
 
 export interface ClaimOptions {
   /** Who takes it: a dispatcher, or a person. */
@@ -23,6 +25,8 @@ export interface ClaimOptions {
   readonly as?: Extract<Mover, "dispatcher" | "person"> | undefined;
   /** Takes it although a guard says not yet. */
   readonly ignoreGuard?: boolean | undefined;
+  /** Counted in the same moment, so that dispatchers in several processes keep them together (K15). */
+  readonly caps?: Caps | undefined;
 }
 
 export interface NextClaimOptions extends ClaimOptions {
@@ -40,15 +44,31 @@ export interface Claim {
   readonly token: string;
 }
 
+export interface HeartbeatOptions {
+  /** @default 900000 */
+  readonly ttlMs?: number | undefined;
+  /** False: it is there but has shown nothing of its own, so it may become stale although it keeps its claim (K22). @default true */
+  readonly active?: boolean | undefined;
+}
+
 export interface ClaimOperations {
-  /** @throws `move-refused`: it is not free, a parent is unfinished, or a guard stands */
+  /** @throws `move-refused`: it is not free, a parent is unfinished, a guard stands, or its board is archived */
   claim(task: string, options: ClaimOptions): Promise<Claim>;
   /** The most urgent and then oldest one that is free, or null. Those who ask at once get different ones. */
   claimNext(options: NextClaimOptions): Promise<Claim | null>;
   /** The worker lives, and keeps its claim that much longer. @throws `claim-lost` */
-  heartbeat(task: string, token: string, options?: { ttlMs?: number | undefined }): Promise<Run>;
-  /** What is needed to find the worker's process again. @throws `claim-lost` */
-  recordWorker(task: string, token: string, worker: Readonly<Record<string, unknown>>): Promise<void>;
+  heartbeat(task: string, token: string, options?: HeartbeatOptions): Promise<Run>;
+  /**
+   * What is needed to find the worker's process again.
+   * @param told What its event says, which people read.
+   * @throws `claim-lost`
+   */
+  recordWorker(
+    task: string,
+    token: string,
+    worker: Readonly<Record<string, unknown>>,
+    told?: Readonly<Record<string, unknown>>,
+  ): Promise<void>;
   /**
    * From now on its token is worth nothing. The task stays `running` until `release`, which comes when the worker is known to be dead.
    * False when there was nothing to revoke: it has ended, or with `ifExpiredAt` its worker has just shown that it lives.
@@ -63,23 +83,21 @@ interface Beat {
   expires: number;
 }
 
-const HEARTBEAT = statement<Beat, RunRow>((build, hole) =>
-  build
-    .updateTable("runs")
-    .set({ heartbeat_at: hole("at"), expires_at: hole("expires") })
-    .where("task", "=", hole("task"))
-    .where("ended_at", "is", null)
-    .where("revoked_at", "is", null)
-    .where("token_hash", "=", hole("token"))
-    .returningAll(),
-);
+const HEARTBEAT = renewal((hole) => ({ heartbeat_at: hole("at"), expires_at: hole("expires") }));
+const KEEP = renewal((hole) => ({ expires_at: hole("expires") }));
 
-const RECORD = statement<{ run: number | null; worker: string }>((build, hole) =>
-  build
-    .updateTable("runs")
-    .set({ worker: hole("worker") })
-    .where("id", "=", hole("run")),
-);
+function renewal(columns: (hole: Holes<Beat>) => Partial<RunRow>) {
+  return statement<Beat, RunRow>((build, hole) =>
+    build
+      .updateTable("runs")
+      .set(columns(hole))
+      .where("task", "=", hole("task"))
+      .where("ended_at", "is", null)
+      .where("revoked_at", "is", null)
+      .where("token_hash", "=", hole("token"))
+      .returningAll(),
+  );
+}
 
 const REVOKE = statement<{ run: number; at: number; expired: number }>((build, hole) =>
   build
@@ -132,19 +150,19 @@ export function claimOperations({ database, clock }: StoreContext): ClaimOperati
         const found = await first(session.all(next, wanted));
         return found === undefined ? null : await take(session, await standingOfLocked(session, found.id), { ...options, at });
       }),
-    heartbeat: (task, token, { ttlMs = CLAIM_TTL_MS } = {}) =>
+    heartbeat: (task, token, { ttlMs = CLAIM_TTL_MS, active = true } = {}) =>
       database.write(async (session) => {
         const at = clock.now();
         const expires = at + checkWhole("ttlMs", ttlMs);
-        const run = await first(session.all(HEARTBEAT, { task, token: hashToken(token), at, expires }));
+        const run = await first(session.all(active ? HEARTBEAT : KEEP, { task, token: hashToken(token), at, expires }));
         if (run === undefined) throw claimLost(task);
         return toRun(run);
       }),
-    recordWorker: (task, token, worker) =>
+    recordWorker: (task, token, worker, told = {}) =>
       database.write(async (session) => {
         const standing = await standingOf(session, task);
         const { name } = moverOf(standing, { token });
-        await session.run(RECORD, { run: standing.run_id, worker: toJson("worker", worker) });
+        await session.run(SET_WORKER, { run: standing.run_id, worker: toJson("worker", worker) });
         await addEvent(session, {
           board: standing.board,
           task,
@@ -152,7 +170,7 @@ export function claimOperations({ database, clock }: StoreContext): ClaimOperati
           kind: "worker_started",
           actor: name,
           at: clock.now(),
-          payload: worker,
+          payload: told,
         });
       }),
     revoke: (run, { by, reason, ifExpiredAt = Number.MAX_SAFE_INTEGER }) =>
@@ -179,8 +197,11 @@ async function take(session: Session, task: Standing, options: ClaimOptions & { 
   if (!ignoreGuard && task.guard_until !== null && task.guard_until > at && ["ready", "review"].includes(task.status)) {
     throw refusal(task, "claim", `it is guarded (${task.guard_reason}) until ${new Date(task.guard_until).toISOString()}`);
   }
+  // No dispatcher looks at what runs there.
+  if (task.board_archived !== null) throw refusal(task, "claim", `its board ${task.board} is archived`);
   const name = checkLine("by", by);
   const worker = profile === undefined ? (task.assignee ?? name) : parseProfileName(profile);
+  if (options.caps !== undefined) await keepCaps(session, task, { caps: options.caps, profile: worker });
   const token = newToken();
   const row = {
     ...NEW_RUN,

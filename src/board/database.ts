@@ -22,6 +22,8 @@ export interface Database extends AsyncDisposable {
   read<T>(work: (session: Session) => Promise<T>): Promise<T>;
   /** As `read`, but of the events it sees no one with a smaller id will come later. It may wait a moment for those who write. */
   readSettled<T>(work: (session: Session) => Promise<T>): Promise<T>;
+  /** Calls `signal` soon after somebody, in whatever process, has committed something that was announced. It may call once too often. */
+  watch(signal: () => void, onError: (error: unknown) => void): Promise<AsyncDisposable>;
   /** A statement of no other use: a pragma, a step of a migration. */
   execute(sql: string): Promise<readonly Readonly<Record<string, unknown>>[]>;
 }
@@ -35,6 +37,13 @@ export interface Session {
   all<Values extends object, Row>(statement: Statement<Values, Row>, values: Values): Promise<Row[]>;
   /** How many rows it changed. */
   run<Values extends object>(statement: Statement<Values, unknown>, values: Values): Promise<number>;
+  /**
+   * As `run`, but nobody waits for it before the end of the transaction, which fails with it. What comes after it sees what it has done.
+   * `check` throws when it changed another number of rows than it must have.
+   */
+  defer<Values extends object>(statement: Statement<Values, unknown>, values: Values, check?: (changed: number) => void): void;
+  /** Whoever watches the board needs to know of this transaction. */
+  announce(): void;
   query<Row>(query: CompiledQuery<Row>): Promise<Row[]>;
   /** How many rows it changed. */
   change(query: CompiledQuery<unknown>): Promise<number>;

@@ -2,7 +2,9 @@
 import { HoldfastError } from "../base/errors.ts";
 import { statement } from "./database.ts";
 import { addEvent } from "./events.ts";
-import { refusal, standingOf } from "./state.ts";
+import { refusal } from "./refusal.ts";
+import { checkCron } from "./repeat.ts";
+import { standingOf } from "./state.ts";
 import type { StoreContext } from "./store-context.ts";
 import { type Task, toTask } from "./task.ts";
 import { changedColumns, checkAssignee, checkLine, type TaskFields } from "./task-input.ts";
@@ -32,17 +34,24 @@ const ASSIGN = statement<{ id: string; assignee: string | null; failures: number
 export function editOperations({ database, clock }: StoreContext): EditOperations {
   return {
     async editTask(id, fields, { by }) {
-      const columns = changedColumns(fields);
+      const given = changedColumns(fields);
+      await checkCron(fields.repeat, clock.now());
       return await database.write(async (session) => {
         const task = await standingOf(session, id);
-        const changed = Object.keys(columns).filter(
-          (column) => columns[column as keyof typeof columns] !== task[column as keyof typeof task],
-        );
+        const changed = Object.keys(given).filter((column) => given[column as keyof typeof given] !== task[column as keyof typeof task]);
         if (changed.length === 0) return toTask(task);
         if (task.status === "archived") throw refusal(task, "edit", "it is archived");
+        const columns = {
+          ...given,
+          // Another deadline can be missed again.
+          ...(changed.includes("deadline") && { overdue_at: null }),
+          ...(given.repeat && { series: task.series ?? id }),
+        };
         await session.change(session.build.updateTable("tasks").set(columns).where("id", "=", id).compile());
         const event = { board: task.board, task: id, kind: "edited", actor: checkLine("by", by), at: clock.now() } as const;
         await addEvent(session, { ...event, payload: { fields: changed } });
+        // A dispatcher sleeps until the next time that it knows of.
+        if (changed.includes("deadline")) session.announce();
         return toTask({ ...task, ...columns });
       });
     },
@@ -51,7 +60,7 @@ export function editOperations({ database, clock }: StoreContext): EditOperation
       return await database.write(async (session) => {
         const task = await standingOf(session, id);
         if (task.assignee === assignee || (ifUnassigned && task.assignee !== null)) return toTask(task);
-        if (task.status === "running") throw refusal(task, "assign", "it is running, so reclaim it first");
+        if (task.status === "running") throw refusal(task, "assign", { reason: "it is running", hint: assignHint(id, assignee) });
         if (task.status === "archived") throw refusal(task, "assign", "it is archived");
         const state = { assignee, failures: 0, violations: 0 };
         if ((await session.run(ASSIGN, { id, ...state })) !== 1) throw new HoldfastError("internal", `${id} is gone`);
@@ -61,4 +70,8 @@ export function editOperations({ database, clock }: StoreContext): EditOperation
       });
     },
   };
+}
+
+function assignHint(id: string, assignee: string | null): string {
+  return `\`holdfast kanban reassign ${id} ${assignee ?? "none"} --reclaim\` takes it from its worker first`;
 }

@@ -1,10 +1,13 @@
 /** @module The words with which a run ends, or with which a person ends a task that never had one: complete, block, review, changes. */
 import type { Session } from "./database.ts";
 import type { EventKind } from "./events.ts";
+import { refusedToPerson } from "./refusal.ts";
+import { loadCron, needsCron } from "./repeat.ts";
 import { endRun, type Handover, handoverColumns, insertRun, NEW_RUN } from "./runs.ts";
 import { BLOCK_KINDS, type BlockKind, type Outcome, type TaskState } from "./schema.ts";
-import { type ActingAs, type Actor, moverOf, moveTask, promoteChildren, refusal, type Standing, standingOf } from "./state.ts";
+import { type ActingAs, type Actor, moverOf, moveTask, promoteChildren, type Standing, standingOf } from "./state.ts";
 import type { StoreContext } from "./store-context.ts";
+import { makeSuccessor } from "./successor.ts";
 import { type Task, toTask } from "./task.ts";
 import { checkAssignee, checkText } from "./task-input.ts";
 import type { Action } from "./transitions.ts";
@@ -12,7 +15,7 @@ import type { Action } from "./transitions.ts";
 export interface BlockOptions extends Handover {
   readonly reason: string;
   /** `dependency`: another task comes first, which must be linked already. It goes on by itself when that is finished. */
-  readonly kind?: "dependency" | Exclude<BlockKind, "gave_up"> | undefined;
+  readonly kind?: "dependency" | Exclude<BlockKind, "gave_up" | "deadline"> | undefined;
 }
 
 export interface EndOperations {
@@ -40,8 +43,16 @@ interface Ending {
 }
 
 export function endOperations({ database, clock }: StoreContext): EndOperations {
-  const end = (id: string, actor: Actor, ending: Ending) =>
-    database.write(async (session) => endWith(session, await standingOf(session, id), { actor, ending, at: clock.now() }));
+  const end = async (id: string, actor: Actor, ending: Ending): Promise<Task> => {
+    const ended = await database.write(async (session) => {
+      const task = await standingOf(session, id);
+      if (ending.action === "complete" && needsCron(task.repeat)) return null;
+      return await endWith(session, task, { actor, ending, at: clock.now() });
+    });
+    if (ended !== null) return ended;
+    await loadCron();
+    return await end(id, actor, ending);
+  };
 
   return {
     complete: (id, handover, actor) =>
@@ -91,7 +102,7 @@ export function endOperations({ database, clock }: StoreContext): EndOperations 
         outcome: "changes_requested",
         kind: "changes_requested",
         handover: { summary: checkText("reason", reason), ...handover },
-        changes: (task) => ({ ...NO_GUARD, assignee: task.implementer ?? task.assignee, implementer: null }),
+        changes: (task) => ({ ...NO_GUARD, ...NO_FAILURES, assignee: task.implementer ?? task.assignee, implementer: null }),
         payload: { reason },
       }),
   };
@@ -104,8 +115,7 @@ async function endWith(
 ): Promise<Task> {
   const { action, outcome, kind, handover, changes, payload } = ending;
   const mover = moverOf(task, actor);
-  if (task.status === "running" && mover.kind === "person")
-    throw refusal(task, action, "it is running, so only its run can, unless it is reclaimed first");
+  if (task.status === "running" && mover.kind === "person") throw refusedToPerson(task, action);
   const columns = handoverColumns(handover);
   const run = await closeRun(session, task, { mover, at, end: { ...columns, outcome, ended_at: at } });
   const moved = await moveTask(session, task, {
@@ -117,7 +127,10 @@ async function endWith(
     changes: changes(task, mover, at),
     ...(payload && { payload }),
   });
-  if (moved.status === "done") await promoteChildren(session, task.id, at);
+  if (moved.status === "done") {
+    await makeSuccessor(session, moved, at);
+    await promoteChildren(session, task.id, at);
+  }
   return toTask(moved);
 }
 

@@ -9,6 +9,8 @@ export type EventKind =
   | "board_edited"
   | "board_archived"
   | "board_removed"
+  | "board_imported"
+  | "task_removed"
   | "created"
   | "edited"
   | "assigned"
@@ -16,10 +18,17 @@ export type EventKind =
   | "unlinked"
   | "commented"
   | "attached"
+  | "attachment_removed"
+  | "specified"
+  | "decomposed"
+  | "repeated"
+  | "deadline_missed"
+  | "reopened"
   | "promoted"
   | "held"
   | "claimed"
   | "worker_started"
+  | "worker_exited"
   | "revoked"
   | "completed"
   | "blocked"
@@ -37,7 +46,9 @@ export type EventKind =
   | "rate_limited"
   | "spawn_failed"
   | "protocol_violation"
-  | "gave_up";
+  | "gave_up"
+  | "guarded"
+  | "guard_lifted";
 
 export interface BoardEvent {
   /** Grows; a reader that has seen it has seen all before it. */
@@ -66,6 +77,7 @@ export interface NewEvent {
 export interface EventFilter {
   readonly board?: string;
   readonly task?: string;
+  readonly run?: number;
   /** Only those after it. @default 0 */
   readonly since?: number;
   /** @default 1000 */
@@ -83,6 +95,18 @@ export interface EventOperations {
 export const BOARD = "board";
 
 const DEFAULT_LIMIT = 1000;
+
+/** Besides those of moves. */
+const ANNOUNCED: ReadonlySet<EventKind> = new Set([
+  "assigned",
+  "revoked",
+  "worker_exited",
+  "guard_lifted",
+  "reopened",
+  "board_created",
+  "board_archived",
+  "board_removed",
+]);
 
 type EventValues = Omit<Selectable<EventTable>, "id">;
 
@@ -104,26 +128,34 @@ export async function addEvent(
   session: Session,
   { board, task = null, run = null, kind, actor, payload = {}, at }: NewEvent,
 ): Promise<void> {
-  await session.run(INSERT, { board, task, run, kind, actor, payload: JSON.stringify(payload), created_at: at });
+  session.defer(INSERT, { board, task, run, kind, actor, payload: JSON.stringify(payload), created_at: at });
+  if (concernsDispatchers(kind, payload)) session.announce();
+}
+
+/** It may have made a task startable, changed when one will be, freed a place, or asks for a worker to be ended. */
+function concernsDispatchers(kind: EventKind, { from, to }: NonNullable<NewEvent["payload"]>): boolean {
+  return from === "running" || to === "ready" || to === "review" || to === "scheduled" || ANNOUNCED.has(kind);
+}
+
+export async function lastEventOf(session: Session): Promise<number> {
+  const [row] = await session.all(LAST, {});
+  return row?.id ?? 0;
 }
 
 export function eventOperations({ database }: StoreContext): EventOperations {
   return {
-    async events({ board, task, since = 0, limit = DEFAULT_LIMIT } = {}) {
+    async events({ board, task, run, since = 0, limit = DEFAULT_LIMIT } = {}) {
       let query = database.build.selectFrom("events").selectAll().where("id", ">", since).orderBy("id").limit(limit);
       if (board !== undefined) query = query.where("board", "=", board);
       if (task !== undefined) query = query.where("task", "=", task);
+      if (run !== undefined) query = query.where("run", "=", run);
       const rows = await database.readSettled((session) => session.query(query.compile()));
-      return rows.map(({ payload, kind, created_at: at, ...row }) => ({
-        ...row,
-        kind: kind as EventKind,
-        payload: JSON.parse(payload) as Record<string, unknown>,
-        at,
-      }));
+      return rows.map(toEvent);
     },
-    async lastEvent() {
-      const [row] = await database.readSettled((session) => session.all(LAST, {}));
-      return row?.id ?? 0;
-    },
+    lastEvent: () => database.readSettled(lastEventOf),
   };
+}
+
+export function toEvent({ payload, kind, created_at: at, ...row }: Selectable<EventTable>): BoardEvent {
+  return { ...row, kind: kind as EventKind, payload: JSON.parse(payload) as Record<string, unknown>, at };
 }

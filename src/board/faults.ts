@@ -21,15 +21,19 @@ export function describeFault({ task, kind }: Fault): string {
   return `${task} ${KINDS[kind]}`;
 }
 
-export async function findFaults(session: Session): Promise<Fault[]> {
+/** Of all tasks, or of one. */
+export async function findFaults(session: Session, { task }: { task?: string } = {}): Promise<Fault[]> {
   const { build } = session;
-  const tasks = build.selectFrom("tasks").select("tasks.id").orderBy("tasks.seq");
+  const all = build.selectFrom("tasks").select("tasks.id").orderBy("tasks.seq");
+  const tasks = task === undefined ? all : all.where("id", "=", task);
+  // By board and status, which have an index: of finished tasks there are any number.
+  const ofBoards = task === undefined ? tasks.where("board", "in", build.selectFrom("boards").select("slug")) : tasks;
   const open = build.selectFrom("runs").select("runs.task").where("runs.ended_at", "is", null);
   const queries = {
-    "running without a run": tasks.where("status", "=", "running").where("id", "not in", open),
+    "running without a run": ofBoards.where("status", "=", "running").where("id", "not in", open),
     "run without running": tasks.where("status", "<>", "running").where("id", "in", open),
-    "free with a parent": tasks.where("status", "in", ["ready", "review"]).where(unfinishedParent, "=", 1),
-    "waiting without a parent": tasks.where("status", "=", "todo").where(unfinishedParent, "=", 0),
+    "free with a parent": ofBoards.where("status", "in", ["ready", "review"]).where(unfinishedParent, "=", 1),
+    "waiting without a parent": ofBoards.where("status", "=", "todo").where(unfinishedParent, "=", 0),
   } as const satisfies Record<Fault["kind"], unknown>;
   const found: Fault[] = [];
   for (const [kind, query] of Object.entries(queries)) {

@@ -1,7 +1,7 @@
 /** @module One leader per board: a row with an end, which its holder must push on (K24). */
-import type { Selectable } from "kysely";
-import { first, statement } from "./database.ts";
-import type { LeaderTable } from "./schema.ts";
+import type { Kysely, Selectable } from "kysely";
+import { first, type Holes, statement } from "./database.ts";
+import type { LeaderTable, Tables } from "./schema.ts";
 import type { StoreContext } from "./store-context.ts";
 import { checkLine, checkWhole } from "./task-input.ts";
 
@@ -16,12 +16,17 @@ export interface Leadership {
 export interface LeaderOperations {
   /** Becomes or stays the leader until `ttlMs` from now. Null while somebody else is. */
   lead(board: string, holder: string, options: { ttlMs: number }): Promise<Leadership | null>;
-  /** Lets the next one begin at once. */
-  resign(board: string, holder: string): Promise<void>;
+  /** Lets the next one begin at once. With `ifExpiresAt` only when the holder has not renewed since it was seen with that end. */
+  resign(board: string, holder: string, options?: { ifExpiresAt?: number | undefined }): Promise<void>;
   leader(board: string): Promise<Leadership | null>;
 }
 
 type LeaderRow = Selectable<LeaderTable>;
+
+interface Named {
+  board: string;
+  holder: string;
+}
 
 interface LeadValues {
   board: string;
@@ -54,11 +59,12 @@ const LEAD = statement<LeadValues, LeaderRow>((build, hole) =>
     .returningAll(),
 );
 
-const RESIGN = statement<{ board: string; holder: string }>((build, hole) =>
-  build.updateTable("leaders").set({ expires_at: 0 }).where("board", "=", hole("board")).where("holder", "=", hole("holder")),
+const RESIGN = statement<Named>(resignation);
+const RESIGN_UNCHANGED = statement<Named & { seen: number }>((build, hole) =>
+  resignation(build, hole).where("expires_at", "=", hole("seen")),
 );
 
-const LEADER = statement<{ board: string }, LeaderRow>((build, hole) =>
+export const LEADER = statement<{ board: string }, LeaderRow>((build, hole) =>
   build.selectFrom("leaders").selectAll().where("board", "=", hole("board")),
 );
 
@@ -70,11 +76,18 @@ export function leaderOperations({ database, clock }: StoreContext): LeaderOpera
         const values = { board, holder: checkLine("holder", holder), now, expires_at: now + checkWhole("ttlMs", ttlMs) };
         return toLeadership(await first(session.all(LEAD, values)));
       }),
-    async resign(board, holder) {
-      await database.write((session) => session.run(RESIGN, { board, holder }));
+    async resign(board, holder, { ifExpiresAt: seen } = {}) {
+      const named = { board, holder };
+      await database.write((session) =>
+        seen === undefined ? session.run(RESIGN, named) : session.run(RESIGN_UNCHANGED, { ...named, seen }),
+      );
     },
     leader: (board) => database.read(async (session) => toLeadership(await first(session.all(LEADER, { board })))),
   };
+}
+
+function resignation(build: Kysely<Tables>, hole: Holes<Named>) {
+  return build.updateTable("leaders").set({ expires_at: 0 }).where("board", "=", hole("board")).where("holder", "=", hole("holder"));
 }
 
 function toLeadership(row: LeaderRow | undefined): Leadership | null {

@@ -8,7 +8,7 @@ import { lockLinks, lockParents } from "./locks.ts";
 import { moveTask, promoteTask, type Standing, standingOf } from "./state.ts";
 import type { StoreContext } from "./store-context.ts";
 import { noTask } from "./task.ts";
-import { FINISHED } from "./transitions.ts";
+import { isFinished } from "./transitions.ts";
 
 export interface LinkOperations {
   /** Saying it twice is fine. @throws `link-refused`: a task and itself, a cycle, two boards, a child that is finished */
@@ -67,9 +67,7 @@ export function linkOperations({ database, clock }: StoreContext): LinkOperation
         const below = await standingOf(session, child);
         if (above.board !== below.board) throw refused(parent, child, `${child} is on the board ${below.board}`);
         if (isFinished(below.status)) throw refused(parent, child, `${child} is ${below.status}`);
-        if ((await session.all(LEADS_TO, { from: child, to: parent })).length > 0)
-          throw refused(parent, child, `${parent} already waits for it`);
-        if ((await session.run(INSERT, { parent, child })) === 0) return;
+        if (!(await addLink(session, parent, child))) return;
         const at = clock.now();
         await addEvent(session, { board: below.board, task: child, run, kind: "linked", actor: name, at, payload: { parent } });
         await holdBack(session, child, at);
@@ -90,8 +88,14 @@ export function linkOperations({ database, clock }: StoreContext): LinkOperation
   };
 }
 
+/** False when it was there. For tasks of one board, whose links are locked. @throws `link-refused` for a cycle */
+export async function addLink(session: Session, parent: string, child: string): Promise<boolean> {
+  if ((await session.all(LEADS_TO, { from: child, to: parent })).length > 0) throw refused(parent, child, `${parent} already waits for it`);
+  return (await session.run(INSERT, { parent, child })) > 0;
+}
+
 /** A child that was free waits again. */
-async function holdBack(session: Session, child: string, at: number): Promise<void> {
+export async function holdBack(session: Session, child: string, at: number): Promise<void> {
   const task: Standing = await standingOf(session, child);
   if (task.waiting === 0 || !["ready", "review"].includes(task.status)) return;
   await moveTask(session, task, { action: "hold", mover: { kind: "board", name: BOARD }, kind: "held", at });
@@ -101,10 +105,6 @@ async function placeOf(session: Session, id: string): Promise<{ board: string; s
   const found = await first(session.all(PLACE, { id }));
   if (found === undefined) throw noTask(id);
   return found;
-}
-
-function isFinished(status: string): boolean {
-  return (FINISHED as readonly string[]).includes(status);
 }
 
 function refused(parent: string, child: string, reason: string): HoldfastError {

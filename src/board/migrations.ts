@@ -1,19 +1,19 @@
 /** @module The schema of the board's database, as numbered steps from nothing to the newest. A step that was published never changes. */
-import { type ColumnDataType, type CreateTableBuilder, type Kysely, type RawBuilder, sql } from "kysely";
+import { type ColumnDataType, type CompiledQuery, type Kysely, type RawBuilder, sql } from "kysely";
 import { HoldfastError } from "../base/errors.ts";
 import type { DialectName, Session } from "./database.ts";
 import { BLOCK_KINDS, LARGEST_ATTACHMENT, OUTCOMES, type Tables } from "./schema.ts";
 import { PHASES, STATUSES } from "./transitions.ts";
 
-type Step = (build: Kysely<Tables>, dialect: DialectName) => readonly { compile(): ReturnType<CreateTableBuilder<string>["compile"]> }[];
+type Step = (build: Kysely<Tables>, dialect: DialectName) => readonly { compile(build: Kysely<Tables>): CompiledQuery<unknown> }[];
 
 /** The first one leads from an empty database to version 1. */
-const STEPS: readonly Step[] = [firstTables];
+const STEPS: readonly Step[] = [firstTables, repeatsAndDeadlines, newestFirst];
 
 export const NEWEST_VERSION = STEPS.length;
 
 /** In the transaction of a session that nobody else can write beside. @throws `board-too-new` */
-export async function migrate(session: Session, location: string): Promise<void> {
+export async function migrate(session: Session, location: string, { to = NEWEST_VERSION }: { to?: number } = {}): Promise<void> {
   const { build, dialect } = session;
   await session.query(
     build.schema
@@ -30,13 +30,13 @@ export async function migrate(session: Session, location: string): Promise<void>
       facts: { location, version, newest: NEWEST_VERSION },
     });
   }
-  if (version === NEWEST_VERSION) return;
-  for (const step of STEPS.slice(version)) for (const query of step(build, dialect)) await session.query(query.compile());
+  if (version >= to) return;
+  for (const step of STEPS.slice(version, to)) for (const query of step(build, dialect)) await session.query(query.compile(build));
   await session.query(
     build
       .insertInto("meta")
-      .values({ key: "version", value: NEWEST_VERSION })
-      .onConflict((conflict) => conflict.column("key").doUpdateSet({ value: NEWEST_VERSION }))
+      .values({ key: "version", value: to })
+      .onConflict((conflict) => conflict.column("key").doUpdateSet({ value: to }))
       .compile(),
   );
 }
@@ -82,7 +82,7 @@ function firstTables({ schema }: Kysely<Tables>, dialect: DialectName) {
       .addColumn("started_at", big)
       .addColumn("completed_at", big)
       .addColumn("scheduled_for", big)
-      .addColumn("block_kind", "text", (c) => c.check(oneOf("block_kind", BLOCK_KINDS)))
+      .addColumn("block_kind", "text", (c) => c.check(oneOf("block_kind", ["needs_input", "capability", "transient", "gave_up"])))
       .addColumn("block_reason", "text")
       .addColumn("blocked_by", "text")
       .addColumn("guard_reason", "text")
@@ -163,6 +163,46 @@ function firstTables({ schema }: Kysely<Tables>, dialect: DialectName) {
       .addColumn("holder", "text", (c) => c.notNull())
       .addColumn("term", big, (c) => c.notNull())
       .addColumn("expires_at", big, (c) => c.notNull()),
+  ];
+}
+
+function repeatsAndDeadlines({ schema }: Kysely<Tables>, dialect: DialectName) {
+  const big: ColumnDataType = dialect === "postgres" ? "bigint" : "integer";
+  const add = (name: string, type: ColumnDataType) => schema.alterTable("tasks").addColumn(name, type);
+  return [
+    add("overdue_at", big),
+    add("repeat", "text"),
+    add("time_zone", "text"),
+    add("series", "text"),
+    add("successor", "text"),
+    add("decomposed_at", big),
+    // SQLite cannot change what a column may hold, and to make the table anew would remove every row that points into it.
+    schema.alterTable("tasks").addColumn("block_cause", "text", (c) => c.check(oneOf("block_cause", BLOCK_KINDS))),
+    sql`update tasks set block_cause = block_kind where block_kind is not null`,
+    schema.alterTable("tasks").dropColumn("block_kind"),
+    schema.alterTable("tasks").renameColumn("block_cause", "block_kind"),
+    schema
+      .createIndex("tasks_deadline")
+      .on("tasks")
+      .column("deadline")
+      .where(sql<boolean>`deadline is not null and overdue_at is null and status not in ('done', 'archived')`),
+    schema.alterTable("runs").addColumn("board", "text"),
+    sql`update runs set board = (select board from tasks where tasks.id = runs.task)`,
+    // For numbers about all that ever was. They cost something only when a run or task ends.
+    schema
+      .createIndex("tasks_finished")
+      .on("tasks")
+      .columns(["board", "status", "assignee"])
+      .where(sql<boolean>`status in ('done', 'archived')`),
+    schema.createIndex("runs_sums").on("runs").columns(["board", "outcome", "cost", "tokens"]).where(sql.ref("outcome"), "is not", null),
+    schema.createIndex("tasks_guard").on("tasks").column("guard_until").where(sql.ref("guard_until"), "is not", null),
+  ];
+}
+
+/** For those that were finished last, of any number. It costs something only when a task ends. */
+function newestFirst() {
+  return [
+    sql`create index tasks_newest on tasks (board, status, (coalesce(completed_at, created_at)), seq) where status in ('done', 'archived')`,
   ];
 }
 

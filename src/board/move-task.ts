@@ -1,4 +1,5 @@
 /** @module Moves that end no run: promote, unblock, schedule, wake, archive. */
+import { sql } from "kysely";
 import { statement } from "./database.ts";
 import { BOARD } from "./events.ts";
 import { lockTask } from "./locks.ts";
@@ -19,31 +20,28 @@ export interface MoveOperations {
   /** Not before `time`; then it wakes by itself. */
   schedule(task: string, time: number, options: By & { reason?: string | undefined }): Promise<Task>;
   /** Wakes what is due, oldest first, and says which. `limit` keeps the transaction short. */
-  wakeDue(now: number, options?: { limit?: number }): Promise<string[]>;
-  /** The time of the next scheduled task, or null. */
-  nextDue(): Promise<number | null>;
+  wakeDue(now: number, options?: { limit?: number; board?: string }): Promise<string[]>;
   /** Its children no longer wait for it. */
   archive(task: string, options: By): Promise<Task>;
 }
 
 const WAKE_LIMIT = 500;
 
-const DUE = statement<{ now: number; limit: number }, TaskRow>((build, hole) =>
-  build
-    .selectFrom("tasks")
-    .selectAll()
-    .where("scheduled_for", "<=", hole("now"))
-    .orderBy("scheduled_for")
-    .orderBy("seq")
-    .limit(hole("limit")),
-);
+const DUE = { all: dueStatement(false), board: dueStatement(true) } as const;
 
-const NEXT_DUE = statement<object, { time: number | null }>((build) =>
-  build
-    .selectFrom("tasks")
-    .select(({ fn }) => fn.min("scheduled_for").as("time"))
-    .where("scheduled_for", "is not", null),
-);
+function dueStatement(ofBoard: boolean) {
+  return statement<{ now: number; limit: number; board: string }, TaskRow>((build, hole) => {
+    const query = build
+      .selectFrom("tasks")
+      .selectAll()
+      .where("scheduled_for", "<=", hole("now"))
+      .orderBy("scheduled_for")
+      .orderBy("seq")
+      .limit(hole("limit"));
+    // Few tasks wait for a time, so that is what the database shall look for first, and not for the board.
+    return ofBoard ? query.where(sql<string>`board || ''`, "=", hole("board")) : query;
+  });
+}
 
 const WAITING = statement<{ id: string }, TaskRow & { waiting: 0 | 1 }>(
   (build, hole) =>
@@ -81,11 +79,11 @@ export function moveOperations({ database, clock }: StoreContext): MoveOperation
         const mover = moverOf(task, actor);
         return toTask(await moveTask(session, task, { action: "schedule", mover, kind: "scheduled", at: clock.now(), changes, payload }));
       }),
-    wakeDue: (now, { limit = WAKE_LIMIT } = {}) =>
+    wakeDue: (now, { limit = WAKE_LIMIT, board } = {}) =>
       database.write(async (session) => {
         const woken: string[] = [];
-        for (const { id } of await session.all(DUE, { now, limit })) {
-          await lockTask(session, id);
+        for (const { id } of await session.all(board === undefined ? DUE.all : DUE.board, { now, limit, board: board ?? "" })) {
+          lockTask(session, id);
           const [task] = await session.all(WAITING, { id });
           // Somebody else has woken it since.
           if (task === undefined || task.scheduled_for === null || task.scheduled_for > now) continue;
@@ -95,10 +93,6 @@ export function moveOperations({ database, clock }: StoreContext): MoveOperation
         }
         return woken;
       }),
-    async nextDue() {
-      const [row] = await database.read((session) => session.all(NEXT_DUE, {}));
-      return row?.time ?? null;
-    },
     archive: (id, actor) =>
       database.write(async (session) => {
         const task = await standingOf(session, id);

@@ -1,7 +1,8 @@
 /** @module Comments and attachments. The author of what a run writes is its profile, whatever it says (K29). */
 import type { Selectable } from "kysely";
 import { HoldfastError } from "../base/errors.ts";
-import { authorOf } from "./author.ts";
+import { type Author, authorOf, checkReach } from "./author.ts";
+import { first } from "./database.ts";
 import { addEvent } from "./events.ts";
 import { type AttachmentTable, type CommentTable, LARGEST_ATTACHMENT } from "./schema.ts";
 import { type Actor, standingOf } from "./state.ts";
@@ -33,12 +34,15 @@ export interface Attachment {
 export type NewAttachment = Pick<Attachment, "name" | "path" | "contentType" | "size">;
 
 export interface NoteOperations {
-  comment(task: string, body: string, actor: Actor): Promise<Comment>;
+  /** A run writes on any task of its board. */
+  comment(task: string, body: string, actor: Actor | Author): Promise<Comment>;
   /** Oldest first. */
   comments(task: string): Promise<Comment[]>;
   /** @throws `too-large` above 25 MiB */
   addAttachment(task: string, attachment: NewAttachment, actor: Actor): Promise<Attachment>;
   attachments(task: string): Promise<Attachment[]>;
+  /** @throws `attachment-not-found` */
+  getAttachment(id: number): Promise<Attachment>;
 }
 
 export function noteOperations({ database, clock }: StoreContext): NoteOperations {
@@ -47,7 +51,9 @@ export function noteOperations({ database, clock }: StoreContext): NoteOperation
     comment: (task, body, actor) =>
       database.write(async (session) => {
         const { board } = await standingOf(session, task);
-        const { name, run } = await authorOf(session, actor.token === undefined ? actor : { task, token: actor.token });
+        const known = await authorOf(session, actor.token === undefined ? actor : { task, ...actor });
+        checkReach(known, board);
+        const { name, run } = known;
         const row = { task, run, author: name, body: checkText("body", body), created_at: clock.now() };
         const [made] = await session.query(build.insertInto("comments").values(row).returningAll().compile());
         if (made === undefined) throw new HoldfastError("internal", `the comment on ${task} got no id`);
@@ -79,14 +85,24 @@ export function noteOperations({ database, clock }: StoreContext): NoteOperation
       const query = build.selectFrom("attachments").selectAll().where("task", "=", task).orderBy("id");
       return (await database.read((session) => session.query(query.compile()))).map(toAttachment);
     },
+    async getAttachment(id) {
+      const query = build.selectFrom("attachments").selectAll().where("id", "=", checkWhole("id", id));
+      const row = await first(database.read((session) => session.query(query.compile())));
+      if (row === undefined) throw noAttachment(id);
+      return toAttachment(row);
+    },
   };
 }
 
-function toComment({ created_at: createdAt, ...row }: Selectable<CommentTable>): Comment {
+export function toComment({ created_at: createdAt, ...row }: Selectable<CommentTable>): Comment {
   return { ...row, createdAt };
 }
 
-function toAttachment(row: Selectable<AttachmentTable>): Attachment {
+export function toAttachment(row: Selectable<AttachmentTable>): Attachment {
   const { content_type: contentType, added_by: addedBy, created_at: createdAt, ...rest } = row;
   return { ...rest, contentType, addedBy, createdAt };
+}
+
+export function noAttachment(id: number): HoldfastError {
+  return new HoldfastError("attachment-not-found", `there is no attachment ${id}`, { facts: { attachment: id } });
 }

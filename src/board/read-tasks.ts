@@ -2,10 +2,11 @@
 import { sql } from "kysely";
 import { parseProfileName } from "../base/names.ts";
 import { first, statement } from "./database.ts";
+import { LEADER } from "./leaders.ts";
 import { type Run, type RunRow, toRun } from "./runs.ts";
 import type { StoreContext } from "./store-context.ts";
 import { noTask, type Task, type TaskRow, toTask } from "./task.ts";
-import { STATUSES, type Status } from "./transitions.ts";
+import { isFinished, STATUSES, type Status } from "./transitions.ts";
 
 export interface TaskFilter {
   readonly board?: string | undefined;
@@ -14,6 +15,8 @@ export interface TaskFilter {
   readonly assignee?: string | null | undefined;
   readonly tenant?: string | undefined;
   readonly limit?: number | undefined;
+  /** Those that were finished last come first. */
+  readonly newest?: boolean | undefined;
 }
 
 export interface RunFilter {
@@ -21,8 +24,6 @@ export interface RunFilter {
   readonly task?: string | undefined;
   readonly profile?: string | undefined;
   readonly open?: boolean | undefined;
-  /** Only those whose claim ends by then. */
-  readonly expiredAt?: number | undefined;
   readonly limit?: number | undefined;
 }
 
@@ -83,9 +84,11 @@ const OPEN_RUN = statement<{ id: string }, RunRow>((build, hole) =>
   build.selectFrom("runs").selectAll().where("task", "=", hole("id")).where("ended_at", "is", null),
 );
 
-const LEADER = statement<{ board: string }, { holder: string; expires_at: number }>((build, hole) =>
-  build.selectFrom("leaders").select(["holder", "expires_at"]).where("board", "=", hole("board")),
-);
+/** Some are archived without ever having been done. */
+const finishedAt = sql<number>`coalesce(completed_at, created_at)`;
+
+/** They have an index of their own, which is found by these words. */
+const finished = sql<boolean>`status in ('done', 'archived')`;
 
 export function readOperations({ database }: StoreContext): ReadOperations {
   const { build, read } = database;
@@ -94,7 +97,17 @@ export function readOperations({ database }: StoreContext): ReadOperations {
     if (row === undefined) throw noTask(id);
     return toTask(row);
   };
-  const selectRuns = ({ board, task, profile, open, expiredAt }: RunFilter) => {
+  const selectTasks = ({ board, status, assignee, tenant }: TaskFilter) => {
+    let query = build.selectFrom("tasks");
+    if (board !== undefined) query = query.where("board", "=", board);
+    if (status !== undefined) query = typeof status === "string" ? query.where("status", "=", status) : query.where("status", "in", status);
+    if (assignee !== undefined) {
+      query = assignee === null ? query.where("assignee", "is", null) : query.where("assignee", "=", parseProfileName(assignee));
+    }
+    if (tenant !== undefined) query = query.where("tenant", "=", tenant);
+    return query;
+  };
+  const selectRuns = ({ board, task, profile, open }: RunFilter) => {
     let query = build.selectFrom("runs");
     // From the run to its task: a board has few open runs and any number of tasks.
     if (board !== undefined) {
@@ -105,22 +118,25 @@ export function readOperations({ database }: StoreContext): ReadOperations {
     if (task !== undefined) query = query.where("task", "=", task);
     if (profile !== undefined) query = query.where("profile", "=", profile);
     if (open !== undefined) query = query.where("ended_at", open ? "is" : "is not", null);
-    if (expiredAt !== undefined) query = query.where("expires_at", "<=", expiredAt);
     return query;
   };
 
   return {
     getTask: byId,
-    async listTasks({ board, status, assignee, tenant, limit } = {}) {
-      let query = build.selectFrom("tasks").selectAll().orderBy("priority", "desc").orderBy("seq");
-      if (board !== undefined) query = query.where("board", "=", board);
-      if (status !== undefined)
-        query = typeof status === "string" ? query.where("status", "=", status) : query.where("status", "in", status);
-      if (assignee !== undefined) {
-        query = assignee === null ? query.where("assignee", "is", null) : query.where("assignee", "=", parseProfileName(assignee));
+    async listTasks({ limit, newest = false, ...filter } = {}) {
+      const wanted = selectTasks(filter);
+      if (!newest) {
+        const all = wanted.selectAll().orderBy("priority", "desc").orderBy("seq");
+        const query = limit === undefined ? all : all.limit(limit);
+        return (await read((session) => session.query(query.compile()))).map(toTask);
       }
-      if (tenant !== undefined) query = query.where("tenant", "=", tenant);
-      if (limit !== undefined) query = query.limit(limit);
+      // Sorted by their numbers alone: whole rows of any number of finished tasks would take many times as long.
+      const last = ([filter.status].flat().every(isFinished) ? wanted.where(finished) : wanted)
+        .select("seq")
+        .orderBy(finishedAt, "desc")
+        .orderBy("seq", "desc");
+      const numbers = limit === undefined ? last : last.limit(limit);
+      const query = build.selectFrom("tasks").selectAll().where("seq", "in", numbers).orderBy(finishedAt, "desc").orderBy("seq", "desc");
       return (await read((session) => session.query(query.compile()))).map(toTask);
     },
     parents: async (id) => (await read((session) => session.all(PARENTS, { id }))).map(toTask),
@@ -162,7 +178,7 @@ export function readOperations({ database }: StoreContext): ReadOperations {
     async whyFacts(id) {
       const task = await byId(id);
       return await read(async (session) => {
-        const above = (await session.all(PARENTS, { id })).filter(({ status }) => status !== "done" && status !== "archived");
+        const above = (await session.all(PARENTS, { id })).filter(({ status }) => !isFinished(status));
         const run = await first(session.all(OPEN_RUN, { id }));
         const leader = await first(session.all(LEADER, { board: task.board }));
         return {

@@ -7,7 +7,7 @@ import { endRun, handoverColumns } from "./runs.ts";
 import { type ActingAs, moveTask, type Standing, taskOfRun } from "./state.ts";
 import type { StoreContext } from "./store-context.ts";
 import { type Task, toTask } from "./task.ts";
-import { checkLine } from "./task-input.ts";
+import { checkAssignee, checkLine, checkText } from "./task-input.ts";
 
 export interface ReleaseOptions {
   readonly by: string;
@@ -19,6 +19,10 @@ export interface ReleaseOptions {
   readonly guard?: { readonly reason: string; readonly until: number } | undefined;
   /** An operator knows better: begins again without failures. */
   readonly forgetFailures?: boolean | undefined;
+  /** Who works on it from now on, before anybody can take it again. */
+  readonly assignee?: string | null | undefined;
+  /** Nobody shall take it again: why. */
+  readonly block?: string | undefined;
 }
 
 export interface Released {
@@ -45,6 +49,7 @@ export function releaseOperations({ database, clock }: StoreContext): ReleaseOpe
         const mover = { kind: "dispatcher", name: checkLine("by", options.by) } as const;
         const step = { session, task, run, mover, at, error: end.error };
         const { giveUp, ...streaks } = countRelease(outcome, task, { maxRetries: task.max_retries, failureLimit: options.failureLimit });
+        if (options.block !== undefined) return await blockFor(step, { outcome, reason: checkText("block", options.block) });
         return giveUp ? await giveUpOn(step, { outcome, streaks }) : await setFree(step, { options, streaks });
       }),
   };
@@ -64,12 +69,27 @@ async function setFree(step: Step, { options, streaks }: { options: ReleaseOptio
   const { outcome, guard, forgetFailures = false } = options;
   const changes = {
     ...(forgetFailures ? { failures: 0, violations: 0 } : streaks),
+    ...(options.assignee !== undefined && { assignee: checkAssignee(options.assignee) }),
     last_error: error ?? task.last_error,
     guard_reason: guard?.reason ?? null,
     guard_until: guard?.until ?? null,
   };
-  const payload = { ...(error !== null && { error }), ...(guard && { guard }) };
+  const payload = {
+    ...(error !== null && { error }),
+    ...(guard && { guard }),
+    ...(options.assignee !== undefined && { assignee: options.assignee }),
+  };
   const moved = await moveTask(session, task, { action: "release", mover, kind: outcome, at, run, changes, payload });
+  return { task: toTask(moved), gaveUp: false };
+}
+
+/** By whoever has taken it back. */
+async function blockFor(step: Step, { outcome, reason }: { outcome: Release; reason: string }): Promise<Released> {
+  const { session, task, run, mover, at } = step;
+  const blocked = { block_kind: null, block_reason: reason, blocked_by: mover.name, guard_reason: null, guard_until: null } as const;
+  const changes = { ...blocked, failures: 0, violations: 0 };
+  const payload = { outcome, reason, kind: null };
+  const moved = await moveTask(session, task, { action: "give up", mover, kind: "blocked", at, run, changes, payload });
   return { task: toTask(moved), gaveUp: false };
 }
 

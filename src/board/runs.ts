@@ -38,7 +38,8 @@ export interface Handover {
 }
 
 export type HandoverColumns = Pick<Selectable<RunTable>, "summary" | "metadata" | "error" | "cost" | "tokens">;
-export type RunRow = Selectable<RunTable>;
+/** Its board is that of its task. */
+export type RunRow = Omit<Selectable<RunTable>, "board">;
 
 const LONGEST_ERROR = 2000;
 
@@ -69,6 +70,7 @@ const INSERT = statement<Omit<RunRow, "id">, { id: number }>((build, hole) =>
     .insertInto("runs")
     .values({
       task: hole("task"),
+      board: build.selectFrom("tasks").select("board").where("id", "=", hole("task")),
       profile: hole("profile"),
       phase: hole("phase"),
       token_hash: hole("token_hash"),
@@ -87,6 +89,13 @@ const INSERT = statement<Omit<RunRow, "id">, { id: number }>((build, hole) =>
       tokens: hole("tokens"),
     })
     .returning("id"),
+);
+
+export const SET_WORKER = statement<{ run: number | null; worker: string }>((build, hole) =>
+  build
+    .updateTable("runs")
+    .set({ worker: hole("worker") })
+    .where("id", "=", hole("run")),
 );
 
 export const NEW_RUN = {
@@ -111,15 +120,16 @@ export async function insertRun(session: Session, row: Omit<RunRow, "id">): Prom
 }
 
 export async function endRun(session: Session, id: number, end: Omit<EndValues, "id">): Promise<void> {
-  const changed = await session.run(END, { id, ...end });
-  if (changed !== 1) throw new HoldfastError("claim-lost", `run ${id} has already ended`, { facts: { run: id } });
+  session.defer(END, { id, ...end }, (changed) => {
+    if (changed !== 1) throw new HoldfastError("claim-lost", `run ${id} has already ended`, { facts: { run: id } });
+  });
 }
 
 export function handoverColumns({ summary, metadata, error, cost, tokens }: Handover): HandoverColumns {
   return {
     summary: summary === undefined ? null : checkText("summary", summary),
     metadata: metadata === undefined ? null : toJson("metadata", metadata),
-    error: error === undefined ? null : checkText("error", shortened(error)),
+    error: error === undefined ? null : checkError(error),
     cost: checkAmount("cost", cost),
     tokens: checkAmount("tokens", tokens),
   };
@@ -149,6 +159,10 @@ export function toRun(row: RunRow): Run {
 
 function fromJson(text: string | null): Record<string, unknown> | null {
   return text === null ? null : (JSON.parse(text) as Record<string, unknown>);
+}
+
+export function checkError(text: string): string {
+  return checkText("error", shortened(text));
 }
 
 /** The end of an error says more than its middle. */

@@ -7,8 +7,8 @@ import type { Phase, Status } from "./transitions.ts";
 export const OUTCOMES = ["completed", "blocked", "waiting", "review_requested", "changes_requested", ...RELEASES] as const;
 export type Outcome = (typeof OUTCOMES)[number];
 
-/** Why a task is blocked: what the worker or person said, or `gave_up` when runs failed too often. */
-export const BLOCK_KINDS = ["needs_input", "capability", "transient", "gave_up"] as const;
+/** Why a task is blocked: what the worker or person said, `gave_up` when runs failed too often, `deadline` when it is too late. */
+export const BLOCK_KINDS = ["needs_input", "capability", "transient", "gave_up", "deadline"] as const;
 export type BlockKind = (typeof BLOCK_KINDS)[number];
 
 export const LARGEST_ATTACHMENT = 25 * 1024 * 1024;
@@ -60,6 +60,16 @@ export interface TaskTable extends TaskState {
   skills: string | null;
   model: string | null;
   deadline: number | null;
+  /** When it was noted that the deadline has passed. */
+  overdue_at: number | null;
+  /** `every 90m`, or five fields of cron. */
+  repeat: string | null;
+  time_zone: string | null;
+  /** Shared by a repeating task and all that came of it: the id of the first. */
+  series: string | null;
+  /** The one that came of it when it was done: there is never a second. */
+  successor: string | null;
+  decomposed_at: number | null;
   created_by: string;
   created_at: number;
 }
@@ -104,6 +114,8 @@ export interface EventTable {
 export interface RunTable {
   id: Generated<number>;
   task: string;
+  /** Of its task, so that a board's runs are summed up without looking at its tasks. */
+  board: string | null;
   profile: string;
   phase: Phase;
   /** Of the fencing token, so that whoever reads the database cannot write as the run. Null for a run that never had a claim. */

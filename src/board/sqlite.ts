@@ -1,9 +1,14 @@
 /** @module The board in a file of SQLite, through node:sqlite. One connection, so its transactions wait for each other here. */
 import { DatabaseSync, type SQLInputValue, type StatementSync } from "node:sqlite";
 import { type CompiledQuery, DummyDriver, Kysely, SqliteAdapter, SqliteIntrospector, SqliteQueryCompiler } from "kysely";
+import { systemClock } from "../base/clock.ts";
 import { HoldfastError } from "../base/errors.ts";
+import { createTurns } from "../base/in-turn.ts";
+import { makePrivateFile } from "../base/private-file.ts";
 import type { Database, Session } from "./database.ts";
+import { lastEventOf } from "./events.ts";
 import type { Tables } from "./schema.ts";
+import { type SqliteWatch, watchSqlite } from "./sqlite-watch.ts";
 
 /**
  * Nearly all of the time of a transaction is its commit, which writes and sums up every page it has touched, wherever its few bytes are: so
@@ -11,6 +16,7 @@ import type { Tables } from "./schema.ts";
  */
 const SETTINGS = ["page_size = 2048", "journal_mode = wal", "synchronous = normal", "wal_autocheckpoint = 16384", "cache_size = -16384"];
 const BUSY = 5;
+const BUSY_PAUSE_MS = 10;
 const DAMAGED = new Set([11, 26]);
 
 export function openSqlite(path: string, busyLimitMs: number): Database {
@@ -37,6 +43,14 @@ export function openSqlite(path: string, busyLimitMs: number): Database {
       const { sql, bind } = statement.form("sqlite", build);
       return Number(prepare(sql).run(...(bind(values) as SQLInputValue[])).changes);
     },
+    // There is no way to go that could be saved.
+    defer(statement, values, check) {
+      const { sql, bind } = statement.form("sqlite", build);
+      const { changes } = prepare(sql).run(...(bind(values) as SQLInputValue[]));
+      check?.(Number(changes));
+    },
+    // Whoever watches sees the file change, and looks for events.
+    announce() {},
     async query(query) {
       const { made, inputs } = once(query);
       return made.all(...inputs) as never[];
@@ -48,6 +62,7 @@ export function openSqlite(path: string, busyLimitMs: number): Database {
   };
   const [begin, commit, rollback] = [connection.prepare("begin immediate"), connection.prepare("commit"), connection.prepare("rollback")];
 
+  const watches = new Set<SqliteWatch>();
   const read: Database["read"] = (work) =>
     inTurn(async () => {
       try {
@@ -67,6 +82,7 @@ export function openSqlite(path: string, busyLimitMs: number): Database {
           begin.run();
           const result = await work(session);
           commit.run();
+          for (const each of watches) each.perhaps();
           return result;
         } catch (error) {
           // A full disk has already rolled back.
@@ -76,6 +92,17 @@ export function openSqlite(path: string, busyLimitMs: number): Database {
       }),
     read,
     readSettled: read,
+    async watch(signal, onError) {
+      const seen = await read(lastEventOf);
+      const watch = watchSqlite(path, { seen, lastEvent: () => read(lastEventOf), signal, onError });
+      watches.add(watch);
+      return {
+        async [Symbol.asyncDispose]() {
+          watches.delete(watch);
+          await watch[Symbol.asyncDispose]();
+        },
+      };
+    },
     execute: (sql) => inTurn(async () => attempt(() => connection.prepare(sql).all(), explain)),
     [Symbol.asyncDispose]: () =>
       inTurn(async () => {
@@ -95,7 +122,22 @@ function sqliteBuilder(): Kysely<Tables> {
   });
 }
 
+/** Of several that open a new file at once, one makes it a log-keeping database, and SQLite does not let the others wait for that. */
 function connect(path: string, busyLimitMs: number): DatabaseSync {
+  const end = systemClock.monotonic() + busyLimitMs;
+  for (;;) {
+    try {
+      return connectOnce(path, busyLimitMs);
+    } catch (error) {
+      if (kindOf(error) !== BUSY || systemClock.monotonic() > end) throw error;
+      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, BUSY_PAUSE_MS);
+    }
+  }
+}
+
+function connectOnce(path: string, busyLimitMs: number): DatabaseSync {
+  // What SQLite keeps beside it has the same permissions.
+  if (path !== ":memory:") makePrivateFile(path);
   const connection = new DatabaseSync(path, { timeout: busyLimitMs, enableForeignKeyConstraints: true });
   try {
     // The database is as durable as a file that was written and not yet synced: a crash of the machine may cost the last moments, never the whole.
@@ -111,22 +153,7 @@ function connect(path: string, busyLimitMs: number): DatabaseSync {
  * For all stores of this thread: a second one that waited for the lock of a transaction of the first would keep that from going on, since
  * node:sqlite waits in the thread. They could not run side by side anyway.
  */
-const inTurn = createQueue();
-
-/** Whoever comes first goes first, and nobody in the middle of another's transaction. */
-function createQueue(): <T>(work: () => Promise<T>) => Promise<T> {
-  let last: Promise<unknown> = Promise.resolve();
-  return (work) => {
-    const result = last.then(work, work);
-    last = result;
-    result.catch(ignore);
-    return result;
-  };
-}
-
-function ignore(): void {
-  // The caller has the same promise and hears of it there.
-}
+const inTurn = createTurns();
 
 function attempt<T>(action: () => T, explain: (error: unknown) => unknown): T {
   try {
@@ -137,11 +164,16 @@ function attempt<T>(action: () => T, explain: (error: unknown) => unknown): T {
 }
 
 function explained(error: unknown, path: string): unknown {
-  if (!(error instanceof Error) || (error as NodeJS.ErrnoException).code !== "ERR_SQLITE_ERROR") return error;
-  // The low byte is the kind of error, the rest says more about it.
-  const kind = (error as Error & { errcode: number }).errcode & 0xff;
+  const kind = kindOf(error);
+  if (kind === undefined || !(error instanceof Error)) return error;
   const options = { facts: { location: path, sqlite: kind }, cause: error };
   if (kind === BUSY) return new HoldfastError("locked", `another process kept the board in ${path} for too long`, options);
   if (DAMAGED.has(kind)) return new HoldfastError("board-damaged", `the board in ${path} is damaged: ${error.message}`, options);
   return new HoldfastError("board-unavailable", `the board in ${path} cannot be used: ${error.message}`, options);
+}
+
+/** Undefined for what is no error of SQLite. The low byte of its number is the kind, the rest says more about it. */
+function kindOf(error: unknown): number | undefined {
+  if (!(error instanceof Error) || (error as NodeJS.ErrnoException).code !== "ERR_SQLITE_ERROR") return undefined;
+  return (error as Error & { errcode: number }).errcode & 0xff;
 }

@@ -4,6 +4,7 @@ import { HoldfastError } from "../base/errors.ts";
 import { first, type Session, statement } from "./database.ts";
 import { addEvent, BOARD, type EventKind } from "./events.ts";
 import { lockChildren, lockTask } from "./locks.ts";
+import { refusal } from "./refusal.ts";
 import type { TaskState } from "./schema.ts";
 import { noTask, type TaskRow } from "./task.ts";
 import { checkLine } from "./task-input.ts";
@@ -20,6 +21,8 @@ export interface Standing extends TaskRow {
   readonly run_token: string | null;
   readonly run_profile: string | null;
   readonly run_revoked: number | null;
+  /** When its board was archived. */
+  readonly board_archived: number | null;
   /** 1 while a parent is unfinished. */
   readonly waiting: number;
 }
@@ -47,9 +50,11 @@ export const unfinishedParent = sql<number>`case when exists (
 const STANDING = statement<{ id: string }, Standing>((build, hole) =>
   build
     .selectFrom("tasks")
+    .innerJoin("boards", "boards.slug", "tasks.board")
     .leftJoin("runs", (join) => join.onRef("runs.task", "=", "tasks.id").on("runs.ended_at", "is", null))
     .selectAll("tasks")
     .select(["runs.id as run_id", "runs.token_hash as run_token", "runs.profile as run_profile", "runs.revoked_at as run_revoked"])
+    .select("boards.archived_at as board_archived")
     .select(unfinishedParent.as("waiting"))
     .where("tasks.id", "=", hole("id")),
 );
@@ -97,7 +102,7 @@ const SET_STATE = statement<TaskState & { id: string; old: string }>((build, hol
 
 /** The task, which nobody else changes until the transaction ends. @throws `task-not-found` */
 export async function standingOf(session: Session, id: string): Promise<Standing> {
-  await lockTask(session, id);
+  lockTask(session, id);
   return await standingOfLocked(session, id);
 }
 
@@ -129,7 +134,7 @@ export async function moveTask(session: Session, task: Standing, options: MoveOp
   const verdict = nextStatus(task.status, action, { by: mover.kind, parentsDone: task.waiting === 0, phase: task.phase });
   if ("refused" in verdict) throw refusal(task, action, verdict.refused);
   const state: TaskState = { ...stateOf(task), scheduled_for: null, ...changes, status: verdict.to, phase: verdict.phase };
-  await swap(session, task, state);
+  swap(session, task, state);
   const { id, board } = task;
   await addEvent(session, {
     board,
@@ -145,7 +150,7 @@ export async function moveTask(session: Session, task: Standing, options: MoveOp
 
 /** Children of a task that is finished now go on at once (K8). */
 export async function promoteChildren(session: Session, parent: string, at: number): Promise<void> {
-  await lockChildren(session, parent);
+  lockChildren(session, parent);
   for (const child of await session.all(FREED, { parent })) await promoteTask(session, child, at);
 }
 
@@ -159,15 +164,9 @@ export async function promoteTask(
   await moveTask(session, idle(task, 0), { action: "promote", mover, kind: "promoted", at });
 }
 
-/** A task without an open run. */
+/** A task without an open run, on a board that is in use. */
 export function idle(task: TaskRow, waiting: 0 | 1): Standing {
-  return { ...task, run_id: null, run_token: null, run_profile: null, run_revoked: null, waiting };
-}
-
-export function refusal(task: Pick<TaskRow, "id" | "status">, action: string, reason: string): HoldfastError {
-  return new HoldfastError("move-refused", `${action} of ${task.id} is refused: ${reason}`, {
-    facts: { task: task.id, status: task.status, action, reason },
-  });
+  return { ...task, run_id: null, run_token: null, run_profile: null, run_revoked: null, board_archived: null, waiting };
 }
 
 export function claimLost(task: string): HoldfastError {
@@ -195,8 +194,9 @@ function stateOf(task: TaskRow): TaskState {
   };
 }
 
-async function swap(session: Session, task: TaskRow, state: TaskState): Promise<void> {
-  const changed = await session.run(SET_STATE, { ...state, id: task.id, old: task.status });
-  if (changed !== 1)
-    throw new HoldfastError("internal", `${task.id} changed under a transaction that had locked it`, { facts: { task: task.id } });
+function swap(session: Session, task: TaskRow, state: TaskState): void {
+  session.defer(SET_STATE, { ...state, id: task.id, old: task.status }, (changed) => {
+    if (changed !== 1)
+      throw new HoldfastError("internal", `${task.id} changed under a transaction that had locked it`, { facts: { task: task.id } });
+  });
 }

@@ -2,9 +2,14 @@
 import { boardOperations, ensureDefaultBoard } from "./boards.ts";
 import { claimOperations } from "./claims.ts";
 import { createOperations } from "./create-task.ts";
+import { planOperations } from "./create-tasks.ts";
+import { deadlineOperations } from "./deadlines.ts";
 import { editOperations } from "./edit-task.ts";
 import { endOperations } from "./end-task.ts";
 import { eventOperations } from "./events.ts";
+import { exportOperations } from "./export-board.ts";
+import { guardOperations } from "./guards.ts";
+import { importOperations } from "./import-board.ts";
 import { leaderOperations } from "./leaders.ts";
 import { linkOperations } from "./links.ts";
 import { lockMigrations } from "./locks.ts";
@@ -13,9 +18,17 @@ import { moveOperations } from "./move-task.ts";
 import { noteOperations } from "./notes.ts";
 import { readOperations } from "./read-tasks.ts";
 import { releaseOperations } from "./release.ts";
+import { removalOperations } from "./removal.ts";
+import { renameOperations } from "./rename-profile.ts";
+import { reopenOperations } from "./reopen.ts";
+import { statsOperations } from "./stats.ts";
 import type { Store } from "./store.ts";
 import type { StoreContext } from "./store-context.ts";
+import { triageOperations } from "./triage.ts";
 import { upkeepOperations } from "./upkeep.ts";
+import { waitingOperations } from "./waiting.ts";
+import { watchOperations } from "./watch.ts";
+import { workerExitOperations } from "./worker-exit.ts";
 
 export async function storeOver(context: StoreContext): Promise<Store> {
   const { database, clock } = context;
@@ -24,12 +37,14 @@ export async function storeOver(context: StoreContext): Promise<Store> {
     await migrate(session, database.location);
     await ensureDefaultBoard(session, clock.now());
   });
+  const watching = watchOperations(context);
   return {
     location: database.location,
     ...boardOperations(context),
     ...createOperations(context),
     ...readOperations(context),
     ...editOperations(context),
+    ...renameOperations(context),
     ...linkOperations(context),
     ...noteOperations(context),
     ...claimOperations(context),
@@ -37,8 +52,23 @@ export async function storeOver(context: StoreContext): Promise<Store> {
     ...endOperations(context),
     ...moveOperations(context),
     ...eventOperations(context),
+    watch: watching.watch,
+    ...waitingOperations(context),
+    ...guardOperations(context),
+    ...workerExitOperations(context),
     ...leaderOperations(context),
     ...upkeepOperations(context),
-    [Symbol.asyncDispose]: () => database[Symbol.asyncDispose](),
+    async [Symbol.asyncDispose]() {
+      await watching.stop();
+      await database[Symbol.asyncDispose]();
+    },
+    ...planOperations(context),
+    ...triageOperations(context),
+    ...deadlineOperations(context),
+    ...reopenOperations(context),
+    ...removalOperations(context),
+    ...statsOperations(context),
+    ...exportOperations(context),
+    ...importOperations(context),
   };
 }

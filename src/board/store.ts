@@ -6,17 +6,29 @@ import { type Clock, systemClock } from "../base/clock.ts";
 import type { BoardOperations } from "./boards.ts";
 import type { ClaimOperations } from "./claims.ts";
 import type { CreateOperations } from "./create-task.ts";
-import type { Database } from "./database.ts";
+import type { PlanOperations } from "./create-tasks.ts";
+import type { DeadlineOperations } from "./deadlines.ts";
 import type { EditOperations } from "./edit-task.ts";
 import type { EndOperations } from "./end-task.ts";
 import type { EventOperations } from "./events.ts";
+import type { ExportOperations } from "./export-board.ts";
+import type { GuardOperations } from "./guards.ts";
+import type { ImportOperations } from "./import-board.ts";
 import type { LeaderOperations } from "./leaders.ts";
 import type { LinkOperations } from "./links.ts";
 import type { MoveOperations } from "./move-task.ts";
 import type { NoteOperations } from "./notes.ts";
 import type { ReadOperations } from "./read-tasks.ts";
 import type { ReleaseOperations } from "./release.ts";
+import type { RemovalOperations } from "./removal.ts";
+import type { RenameOperations } from "./rename-profile.ts";
+import type { ReopenOperations } from "./reopen.ts";
+import type { StatsOperations } from "./stats.ts";
+import type { TriageOperations } from "./triage.ts";
 import type { UpkeepOperations } from "./upkeep.ts";
+import type { WaitingOperations } from "./waiting.ts";
+import type { WatchOperations } from "./watch.ts";
+import type { WorkerExitOperations } from "./worker-exit.ts";
 
 const BUSY_LIMIT_MS = 10_000;
 
@@ -26,6 +38,7 @@ export interface Store
     CreateOperations,
     ReadOperations,
     EditOperations,
+    RenameOperations,
     LinkOperations,
     NoteOperations,
     ClaimOperations,
@@ -33,8 +46,20 @@ export interface Store
     EndOperations,
     MoveOperations,
     EventOperations,
+    WatchOperations,
+    WaitingOperations,
+    GuardOperations,
+    WorkerExitOperations,
     LeaderOperations,
-    UpkeepOperations {
+    UpkeepOperations,
+    PlanOperations,
+    TriageOperations,
+    DeadlineOperations,
+    ReopenOperations,
+    RemovalOperations,
+    StatsOperations,
+    ExportOperations,
+    ImportOperations {
   /** For people, without a password. */
   readonly location: string;
 }
@@ -50,17 +75,6 @@ export interface StoreOptions {
  * @throws `board-too-new`, `board-damaged`, `board-unavailable`
  */
 export async function openStore(location: string, { clock = systemClock, busyLimitMs = BUSY_LIMIT_MS }: StoreOptions = {}): Promise<Store> {
-  const { storeOver } = await import("./store-operations.ts");
-  const database = await openDatabase(location, busyLimitMs);
-  try {
-    return await storeOver({ database, clock });
-  } catch (error) {
-    await database[Symbol.asyncDispose]();
-    throw error;
-  }
-}
-
-async function openDatabase(location: string, busyLimitMs: number): Promise<Database> {
-  if (/^postgres(ql)?:\/\//.test(location)) return await (await import("./postgres.ts")).openPostgres(location);
-  return (await import("./sqlite.ts")).openSqlite(location, busyLimitMs);
+  const { openEngine } = await import("./engine.ts");
+  return await openEngine(location, { clock, busyLimitMs });
 }

@@ -2,6 +2,7 @@
 import { checkInput, type InputType, NUMBER, TEXT } from "../base/check-input.ts";
 import { HoldfastError } from "../base/errors.ts";
 import { parseProfileName } from "../base/names.ts";
+import { checkRepeat, checkTimeZone } from "./repeat.ts";
 import type { TaskTable } from "./schema.ts";
 
 /** What a person decides about a task. */
@@ -21,16 +22,21 @@ export interface TaskFields {
   readonly skills?: readonly string[] | null | undefined;
   readonly model?: string | null | undefined;
   readonly deadline?: number | null | undefined;
+  /** When it is done, the next one is made: `every 90m` after that (s, m, h, d, w), or at the times of five fields of cron. null ends it. */
+  readonly repeat?: string | null | undefined;
+  /** Of the times of cron, such as `Europe/Berlin`. @default the machine's */
+  readonly timeZone?: string | null | undefined;
 }
 
 export type TaskColumns = Pick<
   TaskTable,
-  "title" | "body" | "priority" | "tenant" | "workspace" | "branch" | "max_runtime_ms" | "max_retries" | "skills" | "model" | "deadline"
+  | ("title" | "body" | "priority" | "tenant" | "workspace" | "branch" | "max_runtime_ms" | "max_retries" | "skills" | "model" | "deadline")
+  | ("repeat" | "time_zone")
 >;
 
 const LONGEST_LINE = 1000;
 const LONGEST_TEXT = 1024 * 1024;
-const LARGEST_PRIORITY = 2 ** 31 - 1;
+const LARGEST_COUNT = 2 ** 31 - 1;
 const WORKSPACE = /^(scratch|worktree|(dir|worktree):\/.*)$/;
 
 const DEFAULTS: Omit<TaskColumns, "title"> = {
@@ -44,9 +50,16 @@ const DEFAULTS: Omit<TaskColumns, "title"> = {
   skills: null,
   model: null,
   deadline: null,
+  repeat: null,
+  time_zone: null,
 };
 
-const WHOLE: InputType = { expected: "a whole number of at least 0", fits: (value) => Number.isSafeInteger(value) && Number(value) >= 0 };
+/** The sum of two is still a date. */
+export const LARGEST_WHOLE = 4e15;
+const WHOLE: InputType = {
+  expected: `a whole number from 0 to ${LARGEST_WHOLE}`,
+  fits: (value) => Number.isSafeInteger(value) && Number(value) >= 0 && Number(value) <= LARGEST_WHOLE,
+};
 const SKILLS: InputType = {
   expected: "a list of names",
   fits: (value) => Array.isArray(value) && value.every((each) => typeof each === "string" && isLine(each)),
@@ -56,7 +69,7 @@ export function newColumns(fields: TaskFields): TaskColumns {
   return { ...DEFAULTS, title: checkLine("title", fields.title), ...changedColumns(fields) };
 }
 
-/** Only those that were given. */
+/** Only those that were given. Whether cron knows a `repeat` is for `checkCron`, which must load it first. */
 export function changedColumns(fields: Partial<TaskFields>): Partial<TaskColumns> {
   const columns: Partial<TaskColumns> = {};
   if (fields.title !== undefined) columns.title = checkLine("title", fields.title);
@@ -64,13 +77,15 @@ export function changedColumns(fields: Partial<TaskFields>): Partial<TaskColumns
   if (fields.priority !== undefined) columns.priority = checkPriority(fields.priority);
   if (fields.workspace !== undefined) columns.workspace = checkWorkspace(fields.workspace);
   if (fields.tenant !== undefined) columns.tenant = optional(fields.tenant, (value) => checkLine("tenant", value));
-  if (fields.branch !== undefined) columns.branch = optional(fields.branch, (value) => checkLine("branch", value));
+  if (fields.branch !== undefined) columns.branch = optional(fields.branch, checkBranch);
   if (fields.model !== undefined) columns.model = optional(fields.model, (value) => checkLine("model", value));
   if (fields.maxRuntimeMs !== undefined)
     columns.max_runtime_ms = optional(fields.maxRuntimeMs, (value) => checkWhole("maxRuntimeMs", value));
-  if (fields.maxRetries !== undefined) columns.max_retries = optional(fields.maxRetries, (value) => checkWhole("maxRetries", value));
+  if (fields.maxRetries !== undefined) columns.max_retries = optional(fields.maxRetries, (value) => checkCount("maxRetries", value));
   if (fields.deadline !== undefined) columns.deadline = optional(fields.deadline, (value) => checkWhole("deadline", value));
   if (fields.skills !== undefined) columns.skills = optional(fields.skills, checkSkills);
+  if (fields.repeat !== undefined) columns.repeat = optional(fields.repeat, checkRepeat);
+  if (fields.timeZone !== undefined) columns.time_zone = optional(fields.timeZone, checkTimeZone);
   return columns;
 }
 
@@ -99,15 +114,30 @@ export function checkWhole(field: string, value: number): number {
 
 /** Text that a program can read back. */
 export function toJson(field: string, value: unknown): string {
-  const text: string | undefined = JSON.stringify(value);
+  const text = jsonOf(value);
   if (text === undefined) throw new HoldfastError("invalid-input", `${field} cannot be written as JSON`, { facts: { field } });
   // JSON writes NUL as an escape, which both databases store.
   return checkText(field, text);
 }
 
+function jsonOf(value: unknown): string | undefined {
+  try {
+    return JSON.stringify(value);
+  } catch {
+    // A cycle, a bigint, or nested so deeply that no program could read it: neither can be written.
+    return undefined;
+  }
+}
+
+/** As large as a column of small numbers holds. */
+export function checkCount(field: string, value: number): number {
+  if (checkWhole(field, value) <= LARGEST_COUNT) return value;
+  throw new HoldfastError("invalid-input", `${field} must be at most ${LARGEST_COUNT}`, { facts: { field } });
+}
+
 function checkPriority(value: number): number {
   checkInput("priority", value, NUMBER);
-  if (Number.isInteger(value) && Math.abs(value) <= LARGEST_PRIORITY) return value;
+  if (Number.isInteger(value) && Math.abs(value) <= LARGEST_COUNT) return value;
   throw new HoldfastError("invalid-input", "priority must be a whole number", { facts: { field: "priority" } });
 }
 
@@ -115,6 +145,17 @@ function checkWorkspace(value: string): string {
   if (WORKSPACE.test(checkLine("workspace", value)) && !value.split("/").includes("..")) return value;
   throw new HoldfastError("invalid-input", "workspace must be scratch, dir:/path, worktree or worktree:/path, without ..", {
     facts: { field: "workspace" },
+  });
+}
+
+/** As git wants it, which would otherwise only be found out when a worker is to begin. */
+function checkBranch(value: string): string {
+  const parts = checkLine("branch", value).split("/");
+  const badPart = parts.some((part) => part === "" || part.startsWith(".") || part.endsWith(".lock"));
+  if (!badPart && value !== "@" && value !== "HEAD" && !/^-|[\s~^:?*[\\]|\.\.|@\{|\.$/.test(value)) return value;
+  throw new HoldfastError("invalid-input", `${JSON.stringify(value.slice(0, 80))} is not a name that git takes for a branch`, {
+    hint: "no spaces, none of ~ ^ : ? * [ \\, no .. and no - at its beginning; for example fix/login",
+    facts: { field: "branch" },
   });
 }
 

@@ -27,6 +27,17 @@ export interface Task {
   readonly skills: readonly string[] | null;
   readonly model: string | null;
   readonly deadline: number | null;
+  /** When the board noted that the deadline had passed. */
+  readonly overdueAt: number | null;
+  /** `every 90m`, or five fields of cron: when it is done, the next one is made for then. */
+  readonly repeat: string | null;
+  /** Of `repeat`. null: the machine's. */
+  readonly timeZone: string | null;
+  /** The id of the first of those that repeat one another. */
+  readonly series: string | null;
+  /** The one that was made when this one was done. */
+  readonly successor: string | null;
+  readonly decomposedAt: number | null;
   readonly createdBy: string;
   readonly createdAt: number;
   /** When its first run began. */
@@ -68,6 +79,9 @@ export const FRESH: TaskState = {
   last_error: null,
 };
 
+/** Of a task to which nothing has happened that happens once. */
+export const FRESH_HISTORY = { overdue_at: null, series: null, successor: null, decomposed_at: null } as const;
+
 export function toTask(row: TaskRow): Task {
   const { blocked_by: by, guard_reason: reason, guard_until: until } = row;
   return {
@@ -90,6 +104,12 @@ export function toTask(row: TaskRow): Task {
     skills: row.skills === null ? null : (JSON.parse(row.skills) as string[]),
     model: row.model,
     deadline: row.deadline,
+    overdueAt: row.overdue_at,
+    repeat: row.repeat,
+    timeZone: row.time_zone,
+    series: row.series,
+    successor: row.successor,
+    decomposedAt: row.decomposed_at,
     createdBy: row.created_by,
     createdAt: row.created_at,
     startedAt: row.started_at,

@@ -16,6 +16,12 @@ export type Mover = "person" | "worker" | "dispatcher" | "board";
 /** Parents are finished when they are done or archived. */
 export const FINISHED = ["done", "archived"] as const satisfies readonly Status[];
 
+export const UNFINISHED: readonly Status[] = STATUSES.filter((status) => !isFinished(status));
+
+export function isFinished(status: Status | undefined): boolean {
+  return (FINISHED as readonly (Status | undefined)[]).includes(status);
+}
+
 export interface Move {
   readonly action: string;
   readonly from: readonly (Status | "new")[];
@@ -35,7 +41,10 @@ export const MOVES = [
   { action: "create in triage", from: ["new"], to: "triage", by: ["person", "worker"], meaning: "a rough idea, which nobody works on yet" },
   { action: "create blocked", from: ["new"], to: "blocked", by: ["person", "worker"], meaning: "a task that waits for somebody" },
   { action: "create scheduled", from: ["new"], to: "scheduled", by: ["person", "worker"], meaning: "a task for later" },
+  { action: "repeat", from: ["new"], to: "scheduled", by: ["board"], meaning: "a task that repeats is done, and this is the next one" },
   { action: "accept", from: ["triage"], to: "landing", by: ["person"], meaning: "the idea is a task" },
+  { action: "specify", from: ["triage"], to: "landing", by: ["person"], meaning: "the idea was written down as a task" },
+  { action: "decompose", from: ["triage"], to: "landing", by: ["person"], meaning: "the idea became tasks that come before it" },
   {
     action: "promote",
     from: ["todo"],
@@ -122,14 +131,35 @@ export const MOVES = [
     meaning: "not before a time",
   },
   { action: "wake", from: ["scheduled"], to: "landing", by: ["board"], meaning: "its time has come" },
+  {
+    action: "expire",
+    from: ["todo", "scheduled", "ready", "review"],
+    to: "blocked",
+    by: ["board"],
+    meaning: "its deadline has passed",
+  },
   { action: "release", from: ["running"], to: "landing", by: ["dispatcher"], meaning: "the run ended without a word, or was ended" },
-  { action: "give up", from: ["running"], to: "blocked", by: ["dispatcher"], meaning: "runs failed too often, one after the other" },
+  {
+    action: "give up",
+    from: ["running"],
+    to: "blocked",
+    by: ["dispatcher"],
+    meaning: "runs failed too often, one after the other, or somebody took it back for good",
+  },
   {
     action: "archive",
     from: ["triage", "todo", "scheduled", "ready", "blocked", "review", "done"],
     to: "archived",
     by: ["person"],
     meaning: "out of sight",
+  },
+  {
+    action: "reopen",
+    from: ["done", "archived"],
+    to: "landing",
+    by: ["person"],
+    phase: "work",
+    meaning: "it was not finished after all",
   },
 ] as const satisfies readonly Move[];
 

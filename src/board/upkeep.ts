@@ -1,6 +1,10 @@
 /** @module Backup while others write, a check of everything that must hold, and its repair (K25). */
+import { rm } from "node:fs/promises";
 import { HoldfastError } from "../base/errors.ts";
+import { makePrivateFile } from "../base/private-file.ts";
+import { isDamage, isMendable } from "./damage.ts";
 import { describeFault, findFaults, mendFault } from "./faults.ts";
+import { lockTask } from "./locks.ts";
 import type { StoreContext } from "./store-context.ts";
 
 export interface UpkeepOperations {
@@ -10,11 +14,14 @@ export interface UpkeepOperations {
   check(): Promise<string[]>;
   /** Puts right what is wrong with tasks, and says what that was. @throws `board-damaged` when the file itself is, which nothing here mends */
   repair(): Promise<string[]>;
+  /** The same for these tasks alone, at the cost of these alone: the file is not looked at. Those that are gone are left out. */
+  mendTasks(tasks: readonly string[]): Promise<string[]>;
 }
 
 export function upkeepOperations({ database, clock }: StoreContext): UpkeepOperations {
   const { dialect, location, execute } = database;
   const structure = async () => (dialect === "sqlite" ? await checkFile(execute) : []);
+  const damagedBy = (text: string) => `the board in ${location} is damaged: ${text}`;
   return {
     async backup(path) {
       if (dialect !== "sqlite") {
@@ -23,7 +30,13 @@ export function upkeepOperations({ database, clock }: StoreContext): UpkeepOpera
         });
       }
       if (path.includes("\0")) throw new HoldfastError("invalid-input", "path must not hold a NUL byte", { facts: { field: "path" } });
-      await execute(`vacuum into '${path.replaceAll("'", "''")}'`);
+      const made = makePrivateFile(path);
+      try {
+        await execute(`vacuum into '${path.replaceAll("'", "''")}'`);
+      } catch (error) {
+        if (made) await rm(path, { force: true });
+        throw error;
+      }
     },
     async check() {
       const damage = await structure().catch((error: unknown) => {
@@ -32,20 +45,33 @@ export function upkeepOperations({ database, clock }: StoreContext): UpkeepOpera
         throw error;
       });
       // What cannot be read says nothing about what is in it.
-      return damage.length > 0 ? damage : (await database.read(findFaults)).map(describeFault);
+      if (damage.length > 0) return damage.map((text) => (isDamage(text) || isMendable(text) ? text : damagedBy(text)));
+      return (await database.read((session) => findFaults(session))).map(describeFault);
     },
     async repair() {
       // Indexes are made of what is in the tables, so they can be made anew whatever is wrong with them.
       if (dialect === "sqlite") await execute("reindex");
       const [damage] = await structure();
-      if (damage !== undefined)
-        throw new HoldfastError("board-damaged", `the board in ${location} is damaged: ${damage}`, { facts: { location } });
+      if (damage !== undefined) throw new HoldfastError("board-damaged", damagedBy(damage), { facts: { location } });
       return await database.write(async (session) => {
         const faults = await findFaults(session);
         for (const fault of faults) await mendFault(session, fault, clock.now());
         return faults.map(describeFault);
       });
     },
+    mendTasks: (tasks) =>
+      database.write(async (session) => {
+        const mended: string[] = [];
+        for (const task of tasks.toSorted()) {
+          // Without it, what is wrong could come right between finding it and mending it.
+          lockTask(session, task);
+          for (const fault of await findFaults(session, { task })) {
+            await mendFault(session, fault, clock.now());
+            mended.push(describeFault(fault));
+          }
+        }
+        return mended;
+      }),
   };
 }
 

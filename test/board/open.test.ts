@@ -1,7 +1,9 @@
-import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { describe, expect, test } from "vitest";
+import { findFaults } from "../../src/board/faults.ts";
+import { openSqlite } from "../../src/board/sqlite.ts";
 import { openStore } from "../../src/board/store.ts";
 import { forEachTest } from "../helpers/suite.ts";
 import { temporaryDirectory } from "../helpers/temporary-directory.ts";
@@ -36,6 +38,16 @@ describe("a board in a file", () => {
       await expect(openStore(file("broken.db"))).rejects.toMatchObject({ code: "board-damaged", facts: { location: file("broken.db") } });
       expect(readFileSync(file("broken.db")).equals(broken)).toBe(true);
     }
+  });
+
+  test("K25 is for its owner alone, with all that is beside it and its copies", async () => {
+    await using store = await openStore(file());
+    await store.createTask({ title: "x" }, ME);
+    await store.backup(file("copy.db"));
+    const names = readdirSync(scratch.path).sort();
+    expect(names).toEqual(["board.db", "board.db-shm", "board.db-wal", "copy.db"]);
+    for (const name of names) expect([name, statSync(file(name)).mode & 0o777]).toEqual([name, 0o600]);
+    await expect(store.backup(file("nowhere/copy.db"))).rejects.toMatchObject({ code: "board-unavailable" });
   });
 
   test("that cannot be opened says so", async () => {
@@ -88,6 +100,55 @@ describe("a board in a file", () => {
       [free, "held"],
       [waiting, "promoted"],
     ]);
+  });
+
+  test("K25 in which some tasks do not fit together has these mended alone, without a look at the whole of it", async () => {
+    const [lost, open, other] = [(await made()).id, (await made()).id, (await made()).id];
+    change(`update tasks set status = 'running' where id in ('${lost}', '${other}')`);
+    change(`insert into runs (task, profile, phase, claimed_by, started_at) values ('${open}', 'p', 'work', 'd', 1)`);
+    change(`update tasks set status = 'todo' where id = '${open}'`);
+    change("pragma foreign_keys = off; insert into links values ('t_1', 't_2')");
+    await using store = await openStore(file());
+    await expect(store.repair()).rejects.toMatchObject({ code: "board-damaged" });
+    expect((await store.mendTasks([lost, open, "t_00000000"])).toSorted()).toEqual(
+      [
+        `${lost} is running without an open run`,
+        `${open} has an open run but is not running`,
+        `${open} waits though its parents are finished`,
+      ].toSorted(),
+    );
+    const statuses = await Promise.all([lost, open, other].map(async (id) => (await store.getTask(id)).status));
+    expect(statuses).toEqual(["ready", "ready", "running"]);
+    expect(await store.mendTasks([lost, open])).toEqual([]);
+  });
+
+  test("K25 is looked through for tasks that do not fit together by its indexes, however many are finished", async () => {
+    await made();
+    await using database = openSqlite(file(), 1000);
+    const steps: unknown[] = [];
+    await database.read((session) =>
+      findFaults({
+        ...session,
+        async query(query) {
+          steps.push(...(await session.query({ ...query, sql: `explain query plan ${query.sql}` })));
+          return [];
+        },
+      }),
+    );
+    const details = (steps as { detail: string }[]).map(({ detail }) => detail);
+    expect(details.filter((detail) => detail.startsWith("SEARCH tasks"))).toHaveLength(4);
+    expect(details.filter((detail) => detail.startsWith("SCAN tasks"))).toEqual([]);
+  });
+
+  test("K9 lets others write while many old events are removed", async () => {
+    await using store = await openStore(file());
+    for (let count = 0; count < 3; count += 1) await store.complete((await made()).id, {}, ME);
+    await made();
+    const order: string[] = [];
+    const collecting = store.collectGarbage({ eventsBefore: 4e15, chunk: 1 }).then(({ events }) => order.push(`${events} removed`));
+    const writing = store.createTask({ title: "a" }, ME).then(() => order.push("written"));
+    await Promise.all([collecting, writing]);
+    expect(order).toEqual(["written", "6 removed"]);
   });
 
   test("K25 whose file is damaged in the middle is told so, and not repaired", async () => {

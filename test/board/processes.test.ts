@@ -60,3 +60,19 @@ async function writeUntilKilled(path: string, lines: number): Promise<string[][]
   const whole = output.slice(0, output.lastIndexOf("\n"));
   return whole.split("\n").map((line) => line.split(" "));
 }
+
+test("K25 a new file can be opened by many processes at once", async () => {
+  await using directory = await temporaryDirectory();
+  for (let round = 0; round < 3; round += 1) {
+    const path = join(directory.path, `board-${round}.db`);
+    const openers = Array.from({ length: 8 }, () =>
+      spawn(process.execPath, [join(import.meta.dirname, "opener.ts"), path], { stdio: ["pipe", "pipe", "inherit"] }),
+    );
+    await Promise.all(openers.map(({ stdout }) => once(stdout, "readable")));
+    const outputs = openers.map(({ stdout }) => text(stdout));
+    for (const { stdin } of openers) stdin.end();
+    const made = (await Promise.all(outputs)).map((output) => output.trim().split("\n")[1]);
+    await using store = await openStore(path);
+    expect((await store.listTasks()).map(({ id }) => id).toSorted()).toEqual(made.toSorted());
+  }
+});

@@ -4,9 +4,14 @@ import { describeIf, type RequirementName } from "../helpers/requirements.ts";
 import { boardCases } from "./board-store/boards.ts";
 import { claimCases } from "./board-store/claims.ts";
 import { concurrencyCases } from "./board-store/concurrency.ts";
+import { copyCases } from "./board-store/copies.ts";
+import { dispatchCases } from "./board-store/dispatch.ts";
 import { historyCases } from "./board-store/histories.ts";
 import { type BoardStoreHarness, type Cases, withKit } from "./board-store/kit.ts";
 import { moveCases } from "./board-store/moves.ts";
+import { planCases } from "./board-store/plans.ts";
+import { removalCases } from "./board-store/removals.ts";
+import { timeCases } from "./board-store/times.ts";
 
 export interface BoardStoreSuite {
   readonly name: string;
@@ -22,6 +27,11 @@ const TOPICS: Readonly<Record<string, Cases>> = {
   "boards and tasks": boardCases,
   moves: moveCases,
   claims: claimCases,
+  "plans and ideas": planCases,
+  times: timeCases,
+  dispatch: dispatchCases,
+  "removals and numbers": removalCases,
+  copies: copyCases,
   "several connections": concurrencyCases,
   histories: historyCases,
 };

@@ -144,6 +144,29 @@ export const boardCases: Cases = {
     ]);
   },
 
+  "K2 a profile that gets another name keeps its unfinished tasks, also those it gets back after a review": async (kit) => {
+    const { store, create, taken, board } = kit;
+    const [from, to] = [`old-${board}`, `new-${board}`];
+    const { task: failed, run } = await taken({ assignee: from });
+    await store.release(run.id, { by: "d", outcome: "crashed", failureLimit: 9 });
+    const reviewed = await create({ assignee: from });
+    await store.requestReview(reviewed.id, { reviewer: "critic" }, ME);
+    const [done, other] = [await create({ assignee: from }), await create({ assignee: "coder" })];
+    await store.complete(done.id, {}, ME);
+    const before = await store.lastEvent();
+
+    expect(await store.renameProfile(from, to, ME)).toBe(2);
+    expect(await store.getTask(failed.id)).toMatchObject({ assignee: to, failures: 1 });
+    expect(await store.getTask(reviewed.id)).toMatchObject({ assignee: "critic", implementer: to });
+    expect(await store.getTask(done.id)).toMatchObject({ assignee: from });
+    expect(await store.getTask(other.id)).toMatchObject({ assignee: "coder" });
+    const payload = { assignee: to, source: "profile rename" };
+    expect(await store.events({ since: before })).toMatchObject([{ kind: "assigned", task: failed.id, actor: "me", payload }]);
+    const { token } = await store.claim(reviewed.id, { by: "d" });
+    expect(await store.requestChanges(reviewed.id, { reason: "no tests" }, { token })).toMatchObject({ assignee: to });
+    expect(await store.renameProfile(from, to, ME)).toBe(0);
+  },
+
   "tasks are listed by priority, then age, and filtered": async ({ store, create, board, clock }) => {
     const low = await create({ title: "low", priority: -1 });
     const old = await create({ title: "old", assignee: "coder" });

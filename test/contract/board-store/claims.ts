@@ -43,6 +43,23 @@ export const claimCases: Cases = {
     await expect(store.complete(id, {}, { token: current.token })).rejects.toMatchObject(LOST);
   },
 
+  "K18 whoever takes a run back says in the same moment whose the task is, or that nobody shall take it": async ({ store, taken }) => {
+    const first = await taken();
+    await store.revoke(first.run.id, { by: "ada", reason: "slow" });
+    const given = await store.release(first.run.id, { by: "ada", outcome: "reclaimed", assignee: "editor", forgetFailures: true });
+    expect(given.task).toMatchObject({ status: "ready", assignee: "editor", failures: 0 });
+    const second = await store.claim(first.task.id, { by: "dispatcher/1" });
+    await store.revoke(second.run.id, { by: "ada", reason: "loops" });
+    const stopped = await store.release(second.run.id, { by: "ada", outcome: "reclaimed", error: "it loops", block: "it loops" });
+    expect(stopped).toMatchObject({ gaveUp: false, task: { status: "blocked", blocked: { kind: null, reason: "it loops", by: "ada" } } });
+    expect(await store.runs({ task: first.task.id, open: true })).toEqual([]);
+    expect(await store.events({ task: first.task.id, run: second.run.id })).toMatchObject([
+      { kind: "claimed" },
+      { kind: "revoked" },
+      { kind: "blocked" },
+    ]);
+  },
+
   "K17 a heartbeat keeps the claim, and a revoked run learns of it there": async ({ store, taken, clock, statusOf }) => {
     const { task, run, token } = await taken();
     await clock.advance(60_000);
@@ -50,10 +67,9 @@ export const claimCases: Cases = {
       heartbeatAt: clock.now(),
       expiresAt: clock.now() + 5000,
     });
-    expect(await store.runs({ task: task.id, open: true, expiredAt: clock.now() })).toEqual([]);
     expect(await store.revoke(run.id, { by: "d", reason: "expired", ifExpiredAt: clock.now() })).toBe(false);
     await clock.advance(5000);
-    expect(await store.runs({ task: task.id, open: true, expiredAt: clock.now() })).toMatchObject([{ id: run.id }]);
+    expect(await store.runs({ task: task.id, open: true })).toMatchObject([{ id: run.id }]);
     expect(await store.revoke(run.id, { by: "d", reason: "expired", ifExpiredAt: clock.now() })).toBe(true);
     expect(await store.revoke(run.id, { by: "d", reason: "again" })).toBe(false);
     await expect(store.heartbeat(task.id, token)).rejects.toMatchObject(LOST);
@@ -106,6 +122,11 @@ export const claimCases: Cases = {
     await expect(store.complete(id, { tokens: -1 }, { token })).rejects.toMatchObject({ code: "invalid-input" });
     expect(await store.getTask(id)).toMatchObject({ status: "running", failures: 1 });
     expect(await store.requestReview(id, {}, { token })).toMatchObject({ failures: 0, lastError: null });
+    const review = await store.claim(id, { by: "d" });
+    await store.release(review.run.id, { by: "d", outcome: "crashed", error: "first of the review" });
+    const again = await store.claim(id, { by: "d" });
+    expect(again.task).toMatchObject({ failures: 1 });
+    expect(await store.requestChanges(id, { reason: "no tests" }, { token: again.token })).toMatchObject({ failures: 0, lastError: null });
   },
 
   "K20 a guard keeps everybody off a task until its time": async ({ store, taken, clock, board }) => {
@@ -134,6 +155,16 @@ export const claimCases: Cases = {
     expect(await store.leader(board)).toMatchObject({ holder: "two" });
     await store.resign(board, "two");
     expect(await store.lead(board, "one", { ttlMs: 1000 })).toMatchObject({ holder: "one", term: 3 });
+  },
+
+  "K24 a leader that has renewed since it was looked at is not displaced": async ({ store, board, clock }) => {
+    const seen = await store.lead(board, "one", { ttlMs: 1000 });
+    await clock.advance(1);
+    const renewed = await store.lead(board, "one", { ttlMs: 1000 });
+    await store.resign(board, "one", { ifExpiresAt: seen?.expiresAt });
+    expect(await store.leader(board)).toEqual(renewed);
+    await store.resign(board, "one", { ifExpiresAt: renewed?.expiresAt });
+    expect(await store.lead(board, "two", { ttlMs: 1000 })).toMatchObject({ holder: "two", term: 2 });
   },
 
   "K25 a copy is made, or the way to make one is told": async ({ store }) => {

@@ -17,6 +17,22 @@ export const concurrencyCases: Cases = {
       expect(await kit.store.runs({ board: kit.board, open: true })).toHaveLength(ROUNDS);
     }),
 
+  "K15 caps hold also when several take at once": (kit) =>
+    withStores(kit, 3, async (stores) => {
+      const caps = { perProfile: null, perBoard: 3, all: null };
+      const attempts = (await many(kit, ROUNDS)).map(({ id }, index) => stores[index % 3]?.claim(id, { by: "d", profile: "coder", caps }));
+      const settled = await Promise.allSettled(attempts);
+      for (const each of settled) if (each.status === "rejected") expect(each.reason).toMatchObject({ code: "move-refused" });
+      const open = await kit.store.runs({ board: kit.board, open: true });
+      expect(open).toHaveLength(3);
+      const { id } = (await kit.store.listTasks({ board: kit.board, status: "ready" }))[0] ?? { id: "" };
+      const more = (most: object) =>
+        kit.store.claim(id, { by: "d", profile: "coder", caps: { perProfile: null, perBoard: null, all: null, ...most } });
+      await expect(more({ perProfile: 3 })).rejects.toThrow(/coder already has \d+ running/);
+      await expect(more({ all: 3 })).rejects.toThrow(/already run on all boards/);
+      expect(await more({ perBoard: 4 })).toMatchObject({ run: { profile: "coder" } });
+    }),
+
   "K17 those who ask for the next one at once get different ones, until there is none": (kit) =>
     withStores(kit, 3, async (stores) => {
       const tasks = await many(kit, ROUNDS);
@@ -89,6 +105,53 @@ export const concurrencyCases: Cases = {
       }
     }),
 
+  "K8 a task that is opened again while its child is taken: the child runs, or waits": (kit) =>
+    withStores(kit, 2, async ([one, two]) => {
+      for (let round = 0; round < ROUNDS; round += 1) {
+        const [parent] = await many(kit, 1);
+        await kit.store.complete(parent?.id ?? "", {}, ME);
+        const child = await kit.create({ parents: [parent?.id ?? ""] });
+        const [, taken] = await Promise.allSettled([one?.reopen(parent?.id ?? "", ME), two?.claim(child.id, { by: "d" })]);
+        expect(await kit.statusOf(child)).toBe(taken.status === "fulfilled" ? "running" : "todo");
+      }
+    }),
+
+  "K35 an idea that several decompose at once is decomposed once": (kit) =>
+    withStores(kit, 3, async (stores) => {
+      for (let round = 0; round < ROUNDS; round += 1) {
+        const idea = await kit.create({ initial: "triage" });
+        const tasks = [{ title: "one" }, { title: "two", after: [0] }];
+        const attempts = await Promise.allSettled(stores.map((store) => store.decompose(idea.id, { tasks }, ME)));
+        expect(attempts.filter(({ status }) => status === "fulfilled")).toHaveLength(1);
+        expect(await kit.store.parents(idea.id)).toHaveLength(2);
+      }
+    }),
+
+  "K6 K35 a list with keys that several make at once is made once": (kit) =>
+    withStores(kit, 3, async (stores) => {
+      for (let round = 0; round < ROUNDS; round += 1) {
+        const list = ["a", "b"].map((title) => ({ title, board: kit.board, idempotencyKey: `${title} ${round}` }));
+        const made = await Promise.all(stores.map((store) => store.createTasks(list, ME)));
+        expect(new Set(made.flat().map(({ task }) => task.id)).size).toBe(2);
+        expect(made.flat().filter(({ created }) => created)).toHaveLength(2);
+      }
+    }),
+
+  "K10 a task that several complete at once has one successor, and a deadline that several note is noted once": (kit) =>
+    withStores(kit, 3, async (stores) => {
+      for (let round = 0; round < ROUNDS; round += 1) {
+        const [task, late] = [await kit.create({ repeat: "every 1h" }), await kit.create({ deadline: 1 })];
+        await Promise.allSettled(stores.map((store) => store.complete(task.id, {}, ME)));
+        const noted = (await Promise.all(stores.map((store) => store.markOverdue(1)))).flat();
+        expect(noted.filter((id) => id === late.id)).toHaveLength(1);
+        const successors = (await kit.store.listTasks({ board: kit.board })).filter(
+          ({ series, id }) => series === task.id && id !== task.id,
+        );
+        expect(successors).toHaveLength(1);
+        await kit.store.archive(successors[0]?.id ?? "", ME);
+      }
+    }),
+
   "K6 a key that several use at once makes one task": (kit) =>
     withStores(kit, 3, async (stores) => {
       for (let round = 0; round < ROUNDS; round += 1) {
@@ -96,6 +159,18 @@ export const concurrencyCases: Cases = {
         const made = await Promise.all(stores.map((store) => store.createTask(task, ME)));
         expect(new Set(made.map((each) => each.task.id)).size).toBe(1);
         expect(made.filter(({ created }) => created)).toHaveLength(1);
+      }
+    }),
+
+  "K5 K17 a task that is taken while its board is archived or removed: it runs, or the board goes": (kit) =>
+    withStores(kit, 2, async ([one, two]) => {
+      for (let round = 0; round < 2 * ROUNDS; round += 1) {
+        const { slug: board } = await kit.store.createBoard(`${kit.board}-${round}`, ME);
+        const tasks = await Promise.all(Array.from({ length: 4 }, () => kit.create({ board })));
+        const going = round % 2 === 0 ? two?.archiveBoard(board, ME) : two?.removeBoard(board, ME);
+        const [gone, ...taken] = await Promise.allSettled([going, ...tasks.map(({ id }) => one?.claim(id, { by: "d" }))]);
+        const running = taken.filter(({ status }) => status === "fulfilled");
+        expect(running).toHaveLength(gone.status === "fulfilled" ? 0 : tasks.length);
       }
     }),
 

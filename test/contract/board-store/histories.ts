@@ -8,7 +8,7 @@ import { type Cases, type Kit, ME } from "./kit.ts";
 const ACTIONS = [
   ...["create", "create", "child", "child", "link", "unlink", "claim", "claim", "claim", "heartbeat", "complete", "complete", "finish"],
   ...["block", "wait", "review", "changes", "unblock", "schedule", "wake", "archive", "promote", "assign", "comment", "revoke", "release"],
-  ...["crash", "late"],
+  ...["crash", "late", "plan", "decompose", "specify", "repeat", "deadline", "overdue", "reopen", "remove"],
 ] as const;
 
 interface Step {
@@ -22,6 +22,8 @@ interface History {
   readonly tasks: string[];
   /** Every token that was ever given, with its task and run. */
   readonly claims: { task: string; run: number; token: string }[];
+  /** Those of tasks that are gone. */
+  readonly removed: History["claims"];
   done: number;
 }
 
@@ -34,7 +36,7 @@ export const historyCases: Cases = {
       fc.asyncProperty(fc.array(step, { minLength: steps, maxLength: steps }), async (sequence) => {
         count += 1;
         const { slug: board } = await kit.store.createBoard(`${kit.board}-history-${count}`, ME);
-        const history: History = { tasks: [], claims: [], done: 0 };
+        const history: History = { tasks: [], claims: [], removed: [], done: 0 };
         for (const each of sequence) await attempt(kit, { board, history, step: each });
         await checkRules(kit.store, board, history);
         done += history.done;
@@ -66,8 +68,15 @@ async function perform({ store, clock }: Kit, { board, history, step }: Scene): 
   const { tasks, claims } = history;
   const pick = (back: number) => tasks[tasks.length - 1 - (back % Math.max(1, tasks.length))] ?? "";
   const create = async (parents: string[]) => {
-    const { task } = await store.createTask({ title: "a", board, parents, priority: step.one % 3 }, ME);
+    const initial = step.two === 0 ? ("triage" as const) : undefined;
+    const { task } = await store.createTask({ title: "a", board, parents, priority: step.one % 3, initial }, ME);
     tasks.push(task.id);
+  };
+  /** Of a task that repeats comes another. */
+  const finish = async (id: string, actor: Parameters<Store["complete"]>[2]) => {
+    const known = (await store.getTask(id)).successor;
+    const { successor } = await store.complete(id, { summary: "done", tokens: 1 }, actor);
+    if (successor !== null && known === null) tasks.push(successor);
   };
   if (tasks.length === 0 || step.action === "create") return await create([]);
   const [one, two] = [pick(step.one), pick(step.two)];
@@ -82,8 +91,8 @@ async function perform({ store, clock }: Kit, { board, history, step }: Scene): 
       claims.push({ task: one, run: run.id, token });
     },
     heartbeat: () => store.heartbeat(one, held.token),
-    complete: () => store.complete(one, { summary: "done", tokens: 1 }, actor),
-    finish: () => store.complete(one, {}, ME),
+    complete: () => finish(one, actor),
+    finish: () => finish(one, ME),
     block: () => store.block(one, { reason: "x", kind: "needs_input" }, step.two % 2 === 0 ? actor : ME),
     wait: () => store.block(one, { reason: "x", kind: "dependency" }, actor),
     review: () => store.requestReview(one, {}, step.two % 2 === 0 ? actor : ME),
@@ -102,6 +111,33 @@ async function perform({ store, clock }: Kit, { board, history, step }: Scene): 
     release: () => store.release(held.run, { by: "d", outcome: "reclaimed" }),
     crash: () => store.release(held.run, { by: "d", outcome: "crashed", error: "x" }),
     late: () => useLate(store, history, step),
+    plan: async () => {
+      const made = await store.createTasks(
+        [
+          { title: "b", board, after: [step.one % 3] },
+          { title: "c", board, parents: [two] },
+          { title: "d", board, after: [step.two % 3], initial: "triage" },
+        ],
+        ME,
+      );
+      tasks.push(...made.map(({ task }) => task.id));
+    },
+    decompose: async () => {
+      const { children } = await store.decompose(one, { tasks: [{ title: "e" }, { title: "f", after: [0], parents: [two] }] }, ME);
+      tasks.push(...children.map(({ id }) => id));
+    },
+    specify: () => store.specify(one, { body: "x" }, ME),
+    repeat: () => store.editTask(one, { repeat: step.two % 3 === 0 ? null : "every 1s" }, ME),
+    deadline: () => store.editTask(one, { deadline: clock.now() + step.two }, ME),
+    overdue: () => store.markOverdue(clock.now()),
+    reopen: () => store.reopen(one, ME),
+    remove: async () => {
+      await store.removeTask(one, ME);
+      tasks.splice(tasks.indexOf(one), 1);
+      const all = claims.splice(0);
+      claims.push(...all.filter(({ task }) => task !== one));
+      history.removed.push(...all.filter(({ task }) => task === one));
+    },
   };
   return await actions[step.action]?.();
 }
@@ -116,7 +152,7 @@ async function useLate(store: Store, { claims }: History, { one }: Step): Promis
   await expect(store.heartbeat(late.task, late.token)).rejects.toMatchObject({ code: "claim-lost" });
 }
 
-async function checkRules(store: Store, board: string, { tasks, claims }: History): Promise<void> {
+async function checkRules(store: Store, board: string, { tasks, claims, removed }: History): Promise<void> {
   const [all, open, events] = [await store.listTasks({ board }), await store.runs({ board, open: true }), await allEvents(store, board)];
   const statuses = new Map(all.map(({ id, status }) => [id, status]));
   expect(all.map(({ id }) => id).toSorted()).toEqual(tasks.toSorted());
@@ -145,6 +181,8 @@ async function checkRules(store: Store, board: string, { tasks, claims }: Histor
   for (const { task, run, token } of claims.filter((claim) => !current.has(claim.run))) {
     await expect(store.comment(task, "late", { token }), `run ${run}`).rejects.toMatchObject({ code: "claim-lost" });
   }
+  for (const { task, token } of removed)
+    await expect(store.comment(task, "late", { token })).rejects.toMatchObject({ code: "task-not-found" });
   expect(events.filter(({ kind }) => kind === "claimed").map(({ run }) => run)).toEqual(claims.map(({ run }) => run));
 }
 

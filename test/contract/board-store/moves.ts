@@ -134,6 +134,31 @@ export const moveCases: Cases = {
     expect((await store.events({ task: task.id, since: second, limit: 2 })).map(({ kind }) => kind)).toEqual(["commented", "commented"]);
   },
 
+  "K29 a run comments on any task of its board in its own name, and on no other board": async ({ store, taken, create }) => {
+    const { task, token, run } = await taken({ assignee: "coder" });
+    const [other, far] = [await create(), await create({ board: "default" })];
+    const author = { task: task.id, token };
+    expect(await store.comment(other.id, "hello", author)).toMatchObject({ task: other.id, author: "coder", run: run.id });
+    await expect(store.comment(far.id, "hello", author)).rejects.toMatchObject({ code: "move-refused" });
+    await store.complete(task.id, {}, { token });
+    await expect(store.comment(other.id, "late", author)).rejects.toMatchObject({ code: "claim-lost" });
+  },
+
+  "K32 the tasks that were finished last come first, if asked for": async ({ store, create, clock, board }) => {
+    const [one, two, three] = [await create({ priority: 9 }), await create(), await create({ assignee: "coder" })];
+    await clock.advance(1000);
+    for (const task of [two, one]) {
+      await clock.advance(1000);
+      await store.complete(task.id, {}, ME);
+      await store.archive(task.id, ME);
+    }
+    await store.archive(three.id, ME);
+    const found = await store.listTasks({ board, status: "archived", newest: true });
+    expect(found.map(({ id }) => id)).toEqual([one.id, two.id, three.id]);
+    expect((await store.listTasks({ board, status: "archived", newest: true, limit: 1 })).map(({ id }) => id)).toEqual([one.id]);
+    expect(await store.listTasks({ board, assignee: "coder", newest: true })).toMatchObject([{ id: three.id }]);
+  },
+
   "K9 a review goes to the reviewer, and changes go back to whoever did the work": async ({ store, taken, statusOf }) => {
     const { task, token } = await taken({ assignee: "coder" });
     const asked = await store.requestReview(task.id, { summary: "please look", reviewer: "critic" }, { token });
@@ -154,20 +179,20 @@ export const moveCases: Cases = {
     await expect(store.requestChanges(task.id, { reason: "x" }, { token: work.token })).rejects.toMatchObject({ code: "move-refused" });
   },
 
-  "K10 a scheduled task wakes when its time has come, and not before": async ({ store, create, clock, statusOf }) => {
+  "K10 a scheduled task wakes when its time has come, and not before": async ({ store, create, clock, statusOf, board }) => {
     const at = clock.now() + 1000;
     const parent = await create({ initial: "triage" });
     const [made, later] = [await create({ initial: "scheduled", scheduledFor: at }), await create()];
     const child = await create({ initial: "scheduled", scheduledFor: at, parents: [parent.id] });
     await store.schedule(later.id, at + 5000, { ...ME, reason: "not now" });
     await store.schedule(later.id, at + 1000, ME);
-    expect(await store.nextDue()).toBe(at);
+    expect(await store.nextTime(board)).toBe(at);
     expect(await store.wakeDue(at - 1)).toEqual([]);
     expect(await store.wakeDue(at)).toEqual([made.id, child.id]);
     expect(await store.wakeDue(at)).toEqual([]);
     expect([await statusOf(made), await statusOf(child), await statusOf(later)]).toEqual(["ready", "todo", "scheduled"]);
     expect((await store.unblock(later.id, ME)).scheduledFor).toBeNull();
-    expect(await store.nextDue()).toBeNull();
+    expect(await store.nextTime(board)).toBeNull();
   },
 
   "K11 cost and tokens are summed by task, profile and board": async ({ store, board, taken }) => {
