@@ -1,0 +1,62 @@
+/** @module A worker that is a process of this machine, under no sandbox. */
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { type Clock, within } from "../base/clock.ts";
+import { killTree } from "../base/process-tree.ts";
+import { type Job, MARK } from "./job.ts";
+
+export interface WorkerStatus {
+  readonly code: number | null;
+  readonly signal: string | null;
+}
+
+export interface StartedWorker {
+  /** Of its first process, when that is one of this machine. */
+  readonly pid?: number | undefined;
+  /** How its first process ended. Others of its tree may still live. */
+  readonly ended: Promise<WorkerStatus>;
+  /** TERM to all of its tree, `graceMs` to comply, then KILL. Resolves when nothing is left and all output was taken. */
+  end(graceMs: number): Promise<void>;
+}
+
+export interface StartOptions {
+  readonly clock: Clock;
+  /** A promise takes as long as the log; the worker waits meanwhile. */
+  readonly onOutput: (chunk: Uint8Array) => void | Promise<void>;
+}
+
+export type StartWorker = (job: Job, options: StartOptions) => Promise<StartedWorker>;
+
+const LAST_OUTPUT_MS = 1000;
+
+export const startOnHost: StartWorker = async (job, { clock, onOutput }) => {
+  const [program = "", ...args] = job.command;
+  // A session of its own, so that signals of the supervisor's terminal and group do not reach it.
+  const child = spawn(program, args, {
+    cwd: job.workspace,
+    env: { ...job.env, [MARK]: job.mark },
+    stdio: ["ignore", "pipe", "pipe"],
+    detached: true,
+  });
+  const ended = once(child, "exit").then(([code, signal]): WorkerStatus => ({ code, signal }));
+  // A program that cannot be started is told by the `spawn` below.
+  ended.catch(() => {});
+  const outputs = Promise.all([child.stdout, child.stderr].map((stream) => drain(stream, onOutput)));
+  await once(child, "spawn");
+  return {
+    pid: child.pid,
+    ended,
+    async end(graceMs) {
+      await killTree(
+        { variable: MARK, value: job.mark, root: child.pid ?? 0, rootEnded: child.exitCode !== null || child.signalCode !== null },
+        { clock, graceMs },
+      );
+      // Somebody who left the tree unseen may hold the pipes open for ever.
+      await within(outputs, { clock, limitMs: LAST_OUTPUT_MS, late: () => null });
+    },
+  };
+};
+
+async function drain(stream: NodeJS.ReadableStream, onOutput: StartOptions["onOutput"]): Promise<void> {
+  for await (const chunk of stream) await onOutput(chunk as Buffer);
+}

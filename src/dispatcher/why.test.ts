@@ -1,0 +1,177 @@
+import { describe, expect, test } from "vitest";
+import type { Task } from "../board/task.ts";
+import { type ProfileFacts, pickupProblems, type WhyInput, whyNotRunning } from "./why.ts";
+
+const NOW = 1_000_000;
+const writer: ProfileFacts = { name: "writer", state: "spawnable" };
+
+/** Of a task that the dispatcher is about to take, but for what is given. */
+function input({
+  task,
+  ...rest
+}: Omit<Partial<WhyInput>, "facts"> & { task?: Partial<Task>; facts?: Partial<WhyInput["facts"]> }): WhyInput {
+  const { facts, settings, ...others } = rest;
+  return {
+    now: NOW,
+    running: { everywhere: {}, board: {} },
+    boardArchived: false,
+    profile: writer,
+    ...others,
+    settings: {
+      defaultAssignee: null,
+      maxPerProfile: null,
+      maxInProgress: null,
+      maxSpawn: null,
+      reviews: true,
+      profiles: null,
+      ...settings,
+    },
+    facts: {
+      task: { id: "t_1", board: "default", status: "ready", assignee: "writer", guard: null, blocked: null, ...task } as Task,
+      unfinishedParents: [],
+      leader: { holder: "d", expiresAt: NOW + 1 },
+      ...facts,
+    },
+  };
+}
+
+describe("why a task does not run", () => {
+  test("K12 there is no reason for one that is about to be taken, runs, or is finished", () => {
+    expect(whyNotRunning(input({}))).toEqual([]);
+    for (const status of ["running", "done", "archived"] as const) {
+      expect(whyNotRunning(input({ task: { status }, profile: null, facts: { leader: null }, boardArchived: true }))).toEqual([]);
+    }
+  });
+
+  const parents = [{ id: "t_0", title: "before", status: "running" }] as const;
+  const blocked = { by: "writer", reason: "which logo?", kind: "needs_input" } as const;
+  test.each<[string, WhyInput, object, string | RegExp]>([
+    ["triage", input({ task: { status: "triage" } }), { kind: "triage" }, /in triage/],
+    [
+      "waiting for parents",
+      input({ task: { status: "todo" }, facts: { unfinishedParents: parents } }),
+      { kind: "waiting", parents },
+      "it waits for t_0 (running)",
+    ],
+    [
+      "scheduled",
+      input({ task: { status: "scheduled", scheduledFor: 86_400_000 } }),
+      { kind: "scheduled", until: 86_400_000 },
+      "it is scheduled for 1970-01-02T00:00:00.000Z",
+    ],
+    [
+      "blocked",
+      input({ task: { status: "blocked", blocked } }),
+      { kind: "blocked", by: "writer", reason: "which logo?", blockKind: "needs_input" },
+      "it is blocked by writer (needs_input): which logo?",
+    ],
+    [
+      "given up, with the end of a log",
+      input({ task: { status: "blocked", blocked: { by: "d", reason: "exit 1\nlog\nmore", kind: "gave_up" } } }),
+      { kind: "blocked", reason: "exit 1\nlog\nmore", blockKind: "gave_up" },
+      /^it is blocked by d \(given up\): exit 1 …$/,
+    ],
+    [
+      "resting after a failure",
+      input({ task: { guard: { reason: "retry_backoff", until: NOW + 1 } } }),
+      { kind: "guarded", reason: "retry_backoff" },
+      /: it rests after a failure$/,
+    ],
+    [
+      "in review",
+      input({ task: { status: "review", implementer: "coder" } }),
+      { kind: "review", reviewer: "writer", implementer: "coder" },
+      "it waits for a review by writer",
+    ],
+    ["of an archived board", input({ boardArchived: true }), { kind: "board-archived", board: "default" }, /default is archived/],
+    ["unassigned", input({ task: { assignee: null }, profile: null }), { kind: "unassigned" }, /no assignee, and kanban.default_assignee/],
+    [
+      "of a profile that is missing",
+      input({ profile: { name: "writer", state: "missing" } }),
+      { kind: "profile-missing", profile: "writer", byDefault: false },
+      "there is no profile writer",
+    ],
+    [
+      "of a default assignee that is missing",
+      input({ task: { assignee: null }, profile: { name: "writer", state: "missing" } }),
+      { kind: "profile-missing", profile: "writer", byDefault: true },
+      "there is no profile writer, which kanban.default_assignee names",
+    ],
+    [
+      "of a profile that cannot be read",
+      input({ profile: { name: "writer", state: "unreadable", error: "bad" } }),
+      { kind: "profile-unreadable", profile: "writer", error: "bad" },
+      /writer cannot be read: bad/,
+    ],
+    [
+      "of a profile that is not spawnable",
+      input({ profile: { name: "writer", state: "not-spawnable" } }),
+      { kind: "profile-not-spawnable", profile: "writer" },
+      /writer has no worker.command/,
+    ],
+    [
+      "of a profile that this dispatcher leaves alone",
+      input({ settings: { profiles: ["editor"] } as never }),
+      { kind: "profile-not-dispatched", profile: "writer" },
+      /dispatch_profiles does not name writer/,
+    ],
+    [
+      "guarded",
+      input({ task: { guard: { reason: "rate limited", until: NOW + 1 } } }),
+      { kind: "guarded", reason: "rate limited", until: NOW + 1 },
+      /held back until .*: rate limited/,
+    ],
+    [
+      "capped per profile",
+      input({ settings: { maxPerProfile: 2 } as never, running: { everywhere: { writer: 2, editor: 5 }, board: {} } }),
+      { kind: "capped", cap: "max_in_progress_per_profile", limit: 2, running: 2, profiles: { writer: 2 } },
+      "kanban.max_in_progress_per_profile is 2, and 2 run (writer 2)",
+    ],
+    [
+      "capped on the board",
+      input({ settings: { maxSpawn: 1 } as never, running: { everywhere: { editor: 1 }, board: { editor: 1 } } }),
+      { kind: "capped", cap: "max_spawn", limit: 1, running: 1, profiles: { editor: 1 } },
+      "kanban.max_spawn is 1, and 1 run (editor 1)",
+    ],
+    [
+      "capped everywhere",
+      input({ settings: { maxInProgress: 3 } as never, running: { everywhere: { editor: 1, writer: 2 }, board: {} } }),
+      { kind: "capped", cap: "max_in_progress", limit: 3, running: 3, profiles: { editor: 1, writer: 2 } },
+      "kanban.max_in_progress is 3, and 3 run (editor 1, writer 2)",
+    ],
+    [
+      "without a dispatcher",
+      input({ facts: { leader: { holder: "d", expiresAt: NOW } } }),
+      { kind: "no-dispatcher", board: "default", since: NOW },
+      /no dispatcher is alive on the board default since/,
+    ],
+  ])("K12 %s", (_, facts, expected, text) => {
+    const reasons = whyNotRunning(facts);
+    expect(reasons).toHaveLength(1);
+    expect(reasons[0]).toMatchObject(expected);
+    expect(reasons[0]?.text).toMatch(text);
+  });
+
+  test("K12 all reasons are told, the weightiest first; a guard that is over and caps with room are none", () => {
+    const facts = input({
+      task: { status: "review", guard: { reason: "x", until: NOW } },
+      settings: { reviews: false, maxInProgress: 2 } as never,
+      running: { everywhere: { writer: 1 }, board: {} },
+      profile: { name: "writer", state: "missing" },
+      facts: { leader: null },
+    });
+    expect(whyNotRunning(facts).map(({ kind }) => kind)).toEqual(["review", "profile-missing", "reviews-off", "no-dispatcher"]);
+  });
+
+  test("K12 a scheduled task needs a dispatcher to wake", () => {
+    const facts = input({ task: { status: "scheduled", scheduledFor: NOW + 5 }, facts: { leader: null } });
+    expect(whyNotRunning(facts).map(({ kind }) => kind)).toEqual(["scheduled", "no-dispatcher"]);
+  });
+
+  test("K34 what keeps a task from being picked up counts in every status, and says what to do", () => {
+    const facts = input({ task: { status: "todo", assignee: null }, profile: null, facts: { leader: null } });
+    const problems = pickupProblems(facts);
+    expect(problems.map(({ kind }) => kind)).toEqual(["unassigned", "no-dispatcher"]);
+    expect(problems.map(({ fix }) => fix)).toEqual([expect.stringContaining("kanban assign t_1 "), "holdfast kanban dispatch --watch"]);
+  });
+});

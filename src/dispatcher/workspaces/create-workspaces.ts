@@ -1,0 +1,100 @@
+/** @module The workspaces of tasks: made for a run, kept for the next one, and gone when nobody needs them (K30). */
+import type { Clock } from "../../base/clock.ts";
+import { describeError, HoldfastError } from "../../base/errors.ts";
+import type { Logger } from "../../base/log.ts";
+import type { BoardFiles } from "../../board/files.ts";
+import type { Store } from "../../board/store.ts";
+import type { Task } from "../../board/task.ts";
+import { isFinished } from "../../board/transitions.ts";
+import { createTroubleReport } from "../trouble-report.ts";
+import type { Workspaces } from "../workspace.ts";
+import { createGit } from "./git.ts";
+import { makeManaged } from "./managed.ts";
+import { parseWorkspace } from "./parse-workspace.ts";
+import { refused } from "./refuse.ts";
+import { removeScratch } from "./scratch.ts";
+import { settleWorktree } from "./settle-worktree.ts";
+import type { Settled } from "./settled.ts";
+import { prepareDirectory } from "./shared-directory.ts";
+import { type SweepOptions, type Swept, sweepWorkspaces } from "./sweep.ts";
+import { prepareWorktree } from "./worktree.ts";
+
+export interface WorkspacesOptions {
+  readonly store: Pick<Store, "getTask" | "getBoard" | "children" | "parents" | "runs" | "attachments">;
+  readonly files: BoardFiles;
+  readonly clock: Clock;
+  readonly log: Logger;
+  readonly git?: { readonly path?: string | undefined; readonly limitMs?: number | undefined } | undefined;
+}
+
+export interface SweptWorkspaces extends Workspaces {
+  /** Removes the scratch workspaces of tasks that are finished or no longer exist, by the same rules. @throws `workspace-failed` */
+  sweep(board: string, options?: SweepOptions): Promise<Swept>;
+}
+
+export function createWorkspaces({ store, files, clock, log, git: gitOptions }: WorkspacesOptions): SweptWorkspaces {
+  const git = createGit({ clock, ...gitOptions });
+  const shared = createTroubleReport();
+
+  return {
+    async prepare(task) {
+      const { kind, path } = parseWorkspace(task.workspace);
+      if (kind === "worktree") return { kind, ...(await prepareWorktree(task, { git, log, from: await repositoryOf(task, path) })) };
+      if (path !== null) return { kind, path: await prepareDirectory(task, path, { store, log, shared }), branch: null };
+      return { kind, path: await makeManaged({ files, board: task.board, task: task.id }), branch: null };
+    },
+    async settle(task) {
+      const settled = await settleOne(task);
+      // What a parent has left may have waited for this one.
+      for (const parent of await store.parents(task.id)) await settleOne(parent);
+      return settled;
+    },
+    sweep: (board, options = {}) =>
+      sweepWorkspaces(board, { store, files, neededBy, remove: (task) => attempt(task, () => scratch({ board, task })) }, options),
+  };
+
+  async function settleOne({ id }: Task): Promise<Settled> {
+    // As it is now: it may have been taken up again since.
+    const task = await store.getTask(id);
+    const needed = await neededBy(task);
+    if (needed !== null) return { removed: false, kept: needed };
+    return await attempt(id, async () => {
+      const { kind, path } = parseWorkspace(task.workspace);
+      if (kind === "worktree") return await settleWorktree(task, { git, from: await repositoryOf(task, path) });
+      return kind === "scratch" ? await scratch({ board: task.board, task: id }) : { removed: false, kept: `${path} is the user's own` };
+    });
+  }
+
+  async function neededBy(task: Task): Promise<string | null> {
+    if (!isFinished(task.status)) return `${task.id} is not finished`;
+    const waiting = (await store.children(task.id)).filter(({ status }) => !isFinished(status));
+    return waiting.length === 0 ? null : `${waiting.map(({ id }) => id).join(", ")} may still need it`;
+  }
+
+  async function scratch({ board, task }: { board: string; task: string }): Promise<Settled> {
+    return { removed: await removeScratch({ files, board, task }, { store, log }), kept: null };
+  }
+
+  /** What cannot be removed is no reason to stop: it is said, and the next sweep tries again. */
+  async function attempt(task: string, work: () => Promise<Settled>): Promise<Settled> {
+    try {
+      const settled = await work();
+      if (settled.removed) log.debug(`the workspace of ${task} is removed`, { task });
+      if (settled.kept !== null) log.info(`the workspace of ${task} is kept: ${settled.kept}`, { task });
+      return settled;
+    } catch (error) {
+      if (HoldfastError.isInstance(error) && error.code !== "workspace-failed") throw error;
+      log.warn(`the workspace of ${task} is kept: ${describeError(error)}`, { task });
+      return { removed: false, kept: describeError(error) };
+    }
+  }
+
+  async function repositoryOf(task: Task, path: string | null): Promise<string> {
+    const found = path ?? (await store.getBoard(task.board)).defaultWorkdir;
+    if (found !== null) return found;
+    throw refused(`${task.id} wants a worktree, but names no repository, and the board ${task.board} has no default directory`, {
+      hint: "say worktree:/path/of/repository, or give the board a default directory",
+      facts: { task: task.id, board: task.board },
+    });
+  }
+}

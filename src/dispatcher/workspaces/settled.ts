@@ -1,0 +1,4 @@
+/** @module What came of settling a workspace. */
+import type { Workspaces } from "../workspace.ts";
+
+export type Settled = Awaited<ReturnType<Workspaces["settle"]>>;

@@ -1,0 +1,6 @@
+import { testDispatcher } from "./suite.ts";
+
+testDispatcher({
+  name: "SQLite",
+  open: async () => ({ next: async () => ":memory:", [Symbol.asyncDispose]: async () => {} }),
+});
