@@ -1,5 +1,23 @@
-/** @module The library: `import { openHoldfast } from "holdfast"`. */
+/** @module The library: `import { openHoldfast, openWorker } from "holdfast"`. */
+export type {
+  BlockReason,
+  Board,
+  BoardTask,
+  CreatedTask,
+  NewTask,
+  TaskAttachment,
+  TaskComment,
+  TaskCompletion,
+  TaskDetails,
+  TaskFilter,
+  TaskHandover,
+  TaskList,
+  TaskReason,
+  TaskRun,
+  TaskStatus,
+} from "./app/board-results.ts";
 export { type Box, type Holdfast, type OpenHoldfastOptions, openHoldfast, type SandboxChoice } from "./app/open-holdfast.ts";
+export { type OpenWorkerOptions, openWorker, type Worker } from "./app/open-worker.ts";
 export type { ProcessHandle } from "./app/process-handle.ts";
 export type {
   BackendReport,

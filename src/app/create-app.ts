@@ -22,6 +22,7 @@ import { withLog } from "../sandbox/with-log.ts";
 import { createAuditLog } from "./audit-log.ts";
 import { daemonProgram } from "./daemon-program.ts";
 import { installId } from "./install.ts";
+import type { Kanban } from "./kanban.ts";
 import { specFromConfig } from "./spec-from-config.ts";
 import { readTaskSettings, type TaskSettings } from "./task-settings.ts";
 
@@ -51,6 +52,8 @@ export interface App {
   readonly profile: SelectedProfile;
   readonly profiles: Profiles;
   readonly environment: Environment;
+  /** The caller's directory. */
+  readonly cwd: string;
   readonly clock: Clock;
   readonly log: Logger;
   readonly audit: Audit;
@@ -72,6 +75,8 @@ export interface App {
   onBackend(name: keyof typeof DRIVERS): Promise<App>;
   /** The same app for another profile, with the same flags and variables. */
   forProfile(name: string): Promise<App>;
+  /** The boards, opened when first asked for. */
+  kanban(): Promise<Kanban>;
   /** Ends what runs in this process by the rules of each sandbox, and says what it had to leave. */
   close(): Promise<{ left: readonly string[] }>;
 }
@@ -146,11 +151,23 @@ export async function createApp(options: AppOptions): Promise<App> {
     });
   });
 
+  const kanban = once(async () => {
+    const own = await config();
+    const shared = profile.name === DEFAULT_PROFILE ? own : await loadConfig({ home: root, environment, flags });
+    for (const { key, source } of own.entries()) {
+      if (own === shared || key.section !== "kanban" || (source.kind !== "file" && source.kind !== "dotenv")) continue;
+      log.warn(noEffectIn(profile.name, key.key));
+    }
+    const { openKanban } = await import("./kanban.ts");
+    return openKanban({ root, profile: profile.name, environment, config: shared, clock });
+  });
+
   const ofTasks = new Map<string, Promise<App>>();
   const app: App = {
     profile,
     profiles,
     environment,
+    cwd,
     clock,
     log,
     audit,
@@ -172,8 +189,10 @@ export async function createApp(options: AppOptions): Promise<App> {
     withSettings: (ofTask) => createApp({ ...options, profile: profile.name, ofTask }),
     onBackend: (name) =>
       createApp({ ...options, profile: profile.name, flags: [...flags, { name: "backend", key: "terminal.backend", value: name }] }),
+    kanban,
     forProfile: (name) => createApp({ ...options, profile: name }),
     async close() {
+      if (kanban.started()) await (await kanban())[Symbol.asyncDispose]();
       const own = lifecycle.started() ? (await lifecycle()).close() : { left: [] };
       const others = [...ofTasks.values()].map(async (other) => (await other).close());
       const reports = await Promise.all([own, ...others]);
@@ -200,7 +219,7 @@ export function holdfastHome(environment: Environment): string {
 }
 
 /** A configured directory may be shared by profiles, so the others get folders of their own in it. */
-function sandboxDir(profile: SelectedProfile, configured: string | null): string {
+export function sandboxDir(profile: Pick<SelectedProfile, "home" | "name">, configured: string | null): string {
   if (configured === null) return join(profile.home, "sandboxes");
   const directory = resolve(profile.home, configured.replace(/^~(?=\/|$)/, homedir()));
   return profile.name === DEFAULT_PROFILE ? directory : join(directory, "profiles", profile.name);
@@ -222,4 +241,8 @@ function once<T>(make: () => Promise<T>): (() => Promise<T>) & { started(): bool
     return made;
   };
   return Object.assign(get, { started: () => made !== undefined });
+}
+
+export function noEffectIn(profile: string, key: string): string {
+  return `${key} in the configuration of ${profile} has no effect: all profiles share the boards, so it belongs to default`;
 }

@@ -8,6 +8,8 @@ import type { CallOptions, CallResult, Command } from "../sandbox/call.ts";
 import { checkCallOptions } from "../sandbox/call-input.ts";
 import type { Files } from "../sandbox/files.ts";
 import type { ProcessInfo, ProcessOptions } from "../sandbox/process.ts";
+import { createBoard } from "./board-of-library.ts";
+import type { Board } from "./board-results.ts";
 import { type App, createApp } from "./create-app.ts";
 import { pickProcess } from "./find-process.ts";
 import { runOperation } from "./operation.ts";
@@ -125,6 +127,11 @@ export interface Holdfast extends AsyncDisposable {
     remove(task: string, options?: { force?: boolean }): Promise<void>;
     reset(task: string, options?: { force?: boolean }): Promise<void>;
   };
+  /**
+   * The tasks of a board, in the name of the profile.
+   * @default `HOLDFAST_KANBAN_BOARD`, then the choice of `holdfast kanban boards switch`, then `default`
+   */
+  board(slug?: string): Board;
   /** A turn of the agent is over: sandboxes that do not persist are torn down, the others stay. */
   endTurn(task?: string): Promise<void>;
   readonly config: {
@@ -140,13 +147,15 @@ export interface Holdfast extends AsyncDisposable {
   close(): Promise<{ left: readonly string[] }>;
 }
 
+export const ENVIRONMENT: InputType = {
+  expected: "an object of strings",
+  fits: (value) => MAP.fits(value) && Object.values(value as object).every((text) => text === undefined || TEXT.fits(text)),
+};
+
 const OPTIONS: Readonly<Record<keyof OpenHoldfastOptions, InputType>> = {
   profile: TEXT,
   config: MAP,
-  environment: {
-    expected: "an object of strings",
-    fits: (value) => MAP.fits(value) && Object.values(value as object).every((text) => text === undefined || TEXT.fits(text)),
-  },
+  environment: ENVIRONMENT,
   cwd: TEXT,
   onLog: CALLBACK,
   debug: FLAG,
@@ -198,6 +207,10 @@ function toHoldfast(app: App): Holdfast {
       inspect: (task) => runOperation(app, sandboxInspect, { task }),
       remove: async (task, options) => void (await runOperation(app, sandboxRemove, { force: false, ...options, task })),
       reset: async (task, options) => void (await runOperation(app, sandboxReset, { force: false, ...options, task })),
+    },
+    board(slug) {
+      if (slug !== undefined) checkInput("slug", slug, TEXT);
+      return createBoard(app, slug);
     },
     async endTurn(task = DEFAULT_TASK) {
       const own = await app.forTask(task);

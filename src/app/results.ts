@@ -101,8 +101,8 @@ export interface DoctorReport {
   readonly backend: string;
   /** It is ready, and so is the home. */
   readonly healthy: boolean;
-  /** Holdfast's own directory, and why it cannot be used. */
-  readonly home: { readonly path: string; readonly problem: string | null };
+  /** Holdfast's own directory, why it cannot be used, and what works in it or in the profile's home but should be known. */
+  readonly home: { readonly path: string; readonly problem: string | null; readonly warnings: readonly string[] };
   readonly backends: readonly BackendReport[];
   readonly daemon: DaemonReport;
 }

@@ -39,3 +39,6 @@ export const SessionSummaryShape = z.object({
   /** ISO 8601. */
   lastUsedAt: z.string(),
 });
+
+/** Something that did not come along. */
+export const LeftOutShape = z.object({ path: z.string(), reason: z.string() });

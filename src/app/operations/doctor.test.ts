@@ -9,7 +9,7 @@ test("a home that cannot be used is told, and is not healthy", async () => {
   const app = await createApp({ environment, cwd: "/" });
   const { healthy, home } = await doctor.run(app, {});
   expect(healthy).toBe(false);
-  expect(home).toEqual({ path: "/proc/holdfast-test", problem: expect.stringContaining("install-id") });
+  expect(home).toEqual({ path: "/proc/holdfast-test", problem: expect.stringContaining("install-id"), warnings: [] });
 });
 
 test.each<[Availability, { status: string; detail: string; fix: string | null; warnings?: string[] }, boolean]>([

@@ -1,9 +1,11 @@
 /** @module Looks whether every backend works, and says what to do where one does not. */
 import * as z from "zod/mini";
 import { describeError } from "../../base/errors.ts";
-import { DEFAULT_TASK } from "../../base/names.ts";
+import { DEFAULT_PROFILE, DEFAULT_TASK } from "../../base/names.ts";
+import { envFileWarning } from "../../config/env-file.ts";
+import { readSettings } from "../../dispatcher/settings.ts";
 import { DRIVERS } from "../../sandbox/registry.gen.ts";
-import type { App } from "../create-app.ts";
+import { type App, noEffectIn } from "../create-app.ts";
 import { DAEMON_FIX, findDaemon } from "../daemon-program.ts";
 import { defineOperation } from "../operation.ts";
 import type { DoctorReport } from "../results.ts";
@@ -16,7 +18,7 @@ export const doctor = defineOperation({
     /** The configured backend. */
     backend: z.string(),
     healthy: z.boolean(),
-    home: z.object({ path: z.string(), problem: z.nullable(z.string()) }),
+    home: z.object({ path: z.string(), problem: z.nullable(z.string()), warnings: z.readonly(z.array(z.string())) }),
     daemon: z.object({ status: z.enum(["used", "off", "missing"]), detail: z.string(), fix: z.nullable(z.string()) }),
     backends: z.readonly(
       z.array(
@@ -60,6 +62,15 @@ export const doctor = defineOperation({
   },
 });
 
+/** Settings of the boards that are accepted and do nothing. */
+async function kanbanWarnings(app: App): Promise<string[]> {
+  const config = await app.config();
+  if (app.profile.name === DEFAULT_PROFILE) return [...readSettings(config.values.kanban).warnings];
+  return [...config.entries()].flatMap(({ key, source }) =>
+    key.section === "kanban" && (source.kind === "file" || source.kind === "dotenv") ? noEffectIn(app.profile.name, key.key) : [],
+  );
+}
+
 const WITHOUT_DAEMON = "calls take several times as long, and there are no background processes, terminals and copies of trees";
 
 function checkDaemon(wanted: "auto" | "off" | "required"): DoctorReport["daemon"] {
@@ -75,10 +86,11 @@ function checkDaemon(wanted: "auto" | "off" | "required"): DoctorReport["daemon"
 /** Makes the home if it is not there yet, as the first call would: whether that works is what people want to know. */
 async function checkHome(app: App): Promise<DoctorReport["home"]> {
   const path = app.profiles.root;
+  const warnings = [envFileWarning(app.profile.home) ?? [], await kanbanWarnings(app)].flat();
   try {
     await app.owner(DEFAULT_TASK);
-    return { path, problem: null };
+    return { path, problem: null, warnings };
   } catch (error) {
-    return { path, problem: describeError(error) };
+    return { path, problem: describeError(error), warnings };
   }
 }

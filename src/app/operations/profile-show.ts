@@ -1,7 +1,9 @@
 /** @module Shows one profile. */
 import * as z from "zod/mini";
+import { envFileWarning } from "../../config/env-file.ts";
 import { configFiles } from "../../config/load.ts";
 import { defineOperation } from "../operation.ts";
+import { descriptionOf } from "./profile-list.ts";
 import { sandboxList } from "./sandbox-list.ts";
 
 export const profileShow = defineOperation({
@@ -11,6 +13,7 @@ export const profileShow = defineOperation({
   output: z.object({
     name: z.string(),
     home: z.string(),
+    description: z.nullable(z.string()),
     active: z.boolean(),
     /** How the active profile was chosen: flag, variable, use or default. */
     chosenBy: z.nullable(z.string()),
@@ -19,6 +22,8 @@ export const profileShow = defineOperation({
     /** Keys whose value is not the default. */
     configured: z.array(z.string()),
     sandboxes: z.array(z.string()),
+    /** What should be put right, although it works. */
+    warnings: z.array(z.string()),
   }),
   async run(app, { name }) {
     const profile = name === undefined ? app.profile : await app.profiles.find(name);
@@ -30,12 +35,14 @@ export const profileShow = defineOperation({
     return {
       name: profile.name,
       home: profile.home,
+      description: descriptionOf(profile.home, app),
       active,
       chosenBy: active ? app.profile.chosenBy : null,
       configFile: files.config,
       envFile: files.env,
       configured: entries.filter((entry) => entry.source.kind !== "default").map((entry) => entry.key.key),
       sandboxes: sandboxes.map((sandbox) => sandbox.task),
+      warnings: [envFileWarning(profile.home) ?? []].flat(),
     };
   },
 });

@@ -1,0 +1,77 @@
+/** @module Files of boards that nobody needs any more, and the care with which they are removed: never through a link, never outside. */
+import { lstat, realpath, rmdir } from "node:fs/promises";
+import { basename, join, relative } from "node:path";
+import { describeError, systemCode } from "../base/errors.ts";
+import { listDirectory } from "../base/list-directory.ts";
+import { removeTree } from "../base/remove-tree.ts";
+import type { BoardFiles } from "../board/files.ts";
+import { removeManaged } from "../dispatcher/workspaces/managed.ts";
+import { mountsIn } from "../dispatcher/workspaces/mounts.ts";
+
+export interface KeptFile {
+  readonly path: string;
+  readonly why: string;
+}
+
+const WORKSPACES = "workspaces";
+
+/** Everything below the directory of a board that has no row any more. Says what stayed. */
+export async function removeBoardFiles(files: BoardFiles, slug: string): Promise<KeptFile[]> {
+  const top = files.board(slug);
+  const astray = await leadsAstray(files, top);
+  if (astray === "missing") return [];
+  if (astray !== null) return [{ path: top, why: astray }];
+  const kept: KeptFile[] = [];
+  for (const name of listDirectory(top)) {
+    const path = join(top, name);
+    if (name === WORKSPACES && (await isDirectory(path))) kept.push(...(await removeWorkspaces(files, slug)));
+    else kept.push(...(await removePath(files, path)));
+  }
+  // Not empty: what was kept is in there.
+  for (const directory of [files.workspaces(slug), top]) await rmdir(directory).catch(() => {});
+  return kept;
+}
+
+async function removeWorkspaces(files: BoardFiles, board: string): Promise<KeptFile[]> {
+  const kept: KeptFile[] = [];
+  for (const task of listDirectory(files.workspaces(board))) {
+    const path = join(files.workspaces(board), task);
+    if (await isDirectory(path)) {
+      await removeManaged({ files, board, task }).catch((error: unknown) => kept.push({ path, why: describeError(error) }));
+    } else kept.push(...(await removePath(files, path)));
+  }
+  return kept;
+}
+
+/** Only strictly inside the directory of a board, as it is written and where it really is. */
+export async function removePath(files: BoardFiles, path: string): Promise<KeptFile[]> {
+  const astray = await leadsAstray(files, join(path, ".."));
+  if (astray === "missing") return [];
+  if (astray !== null) return [{ path, why: astray }];
+  try {
+    const [mount] = await mountsIn(join(await realpath(join(path, "..")), basename(path)));
+    if (mount !== undefined) return [{ path, why: `something is mounted at ${mount}` }];
+    await removeTree(path);
+    return [];
+  } catch (error) {
+    return [{ path, why: describeError(error) }];
+  }
+}
+
+/** Why nothing may be removed below a directory, or null. */
+export async function leadsAstray(files: BoardFiles, directory: string): Promise<string | null> {
+  const inside = relative(files.root, directory);
+  const [folder, slug] = inside.split("/");
+  if (folder !== "boards" || !slug || slug === "..") return "it is not inside a board";
+  try {
+    return (await realpath(directory)) === join(await realpath(files.root), inside) ? null : "a link leads out of the boards";
+  } catch (error) {
+    if (systemCode(error) === "ENOENT") return "missing";
+    return describeError(error);
+  }
+}
+
+/** And no link to one. */
+async function isDirectory(path: string): Promise<boolean> {
+  return (await lstat(path)).isDirectory();
+}

@@ -1,0 +1,31 @@
+/** @module Ends what lives of a run. Only after that may its task be given to somebody else (K18). */
+import type { Run } from "../board/runs.ts";
+import { recordOf } from "../dispatcher/launcher.ts";
+import { isKnownDead } from "../dispatcher/predecessors.ts";
+import { readSettings } from "../dispatcher/settings.ts";
+import type { Launcher } from "../dispatcher/worker.ts";
+import type { App } from "./create-app.ts";
+import { openWorkers } from "./dispatching.ts";
+import { createProfileConfigs } from "./worker-directory.ts";
+
+/** Its supervisor runs on this machine, so nobody else may have the task yet. */
+export async function isAliveHere(app: App, run: Run): Promise<boolean> {
+  if (recordOf(run) === null || isKnownDead(run)) return false;
+  return (await withLauncher(app, (launcher) => launcher.look(run))) === "alive";
+}
+
+/** Resolves when nothing of it is left. A person who has claimed a task has no worker. @throws when that cannot be made sure */
+export async function endWorker(app: App, run: Run): Promise<void> {
+  if (run.worker === null) return;
+  const { settings } = readSettings((await app.kanban()).options);
+  await withLauncher(app, (launcher) => launcher.end(run, { graceMs: settings.graceMs }));
+}
+
+async function withLauncher<T>(app: App, work: (launcher: Launcher) => Promise<T>): Promise<T> {
+  const { launcher, close } = await openWorkers(app, { reserve: false, configs: createProfileConfigs(app), onEnd: () => {} });
+  try {
+    return await work(launcher);
+  } finally {
+    close();
+  }
+}

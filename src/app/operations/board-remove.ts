@@ -1,0 +1,41 @@
+/** @module Removes a board with all that belongs to it. */
+import * as z from "zod/mini";
+import { HoldfastError } from "../../base/errors.ts";
+import { removeBoardFiles } from "../board-leftovers.ts";
+import { defineOperation } from "../operation.ts";
+import { unswitchBoard } from "../switched-board.ts";
+
+export const boardRemove = defineOperation({
+  name: "board.remove",
+  summary: "Remove a board with its tasks, workspaces, attachments and logs, for ever",
+  input: z.strictObject({
+    slug: z.string(),
+    /** The slug again, so that nobody removes a board by a slip. */
+    confirm: z.string(),
+  }),
+  output: z.object({
+    removed: z.string(),
+    /** What could not be removed. Worktrees are in the repositories of the user and stay there. */
+    kept: z.readonly(z.array(z.object({ path: z.string(), why: z.string() }))),
+    switchedBack: z.boolean(),
+  }),
+  async run(app, { slug: input, confirm }) {
+    const kanban = await app.kanban();
+    const by = kanban.person("removing a board");
+    const { slug } = await kanban.store.getBoard(input);
+    if (confirm.trim() !== slug) {
+      throw new HoldfastError(
+        "invalid-input",
+        `the board ${slug} was not removed: ${JSON.stringify(confirm.slice(0, 80))} is not its slug`,
+        {
+          hint: `repeat the slug: --confirm ${slug}`,
+          facts: { board: slug, field: "confirm" },
+        },
+      );
+    }
+    await kanban.store.removeBoard(slug, { by });
+    const switchedBack = await unswitchBoard(kanban, slug);
+    // After the rows: files without a board are found by nobody, a board without its files would be.
+    return { removed: slug, kept: await removeBoardFiles(kanban.files, slug), switchedBack };
+  },
+});

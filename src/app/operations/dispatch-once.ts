@@ -1,0 +1,23 @@
+/** @module One pass of the dispatcher over a board. */
+import * as z from "zod/mini";
+import type { DispatchResult } from "../../dispatcher/result.ts";
+import { openDispatching } from "../dispatching.ts";
+import { defineOperation } from "../operation.ts";
+
+export const dispatchOnce = defineOperation({
+  name: "dispatch.once",
+  summary: "Look over a board once: end what must end, start what can start",
+  input: z.strictObject({ board: z.optional(z.string()), dryRun: z._default(z.boolean(), false), max: z.optional(z.int()) }),
+  output: z.custom<DispatchResult>(),
+  async run(app, { board, dryRun, max }): Promise<DispatchResult> {
+    const kanban = await app.kanban();
+    kanban.person("dispatching");
+    const { slug } = await kanban.existingBoard(board);
+    const dispatching = await openDispatching(app, { stays: false });
+    try {
+      return await dispatching.dispatcher.runOnce(slug, { dryRun, max, wait: true });
+    } finally {
+      await dispatching.close();
+    }
+  },
+});

@@ -1,0 +1,25 @@
+/** @module What the boards have to do with a profile that gets another name or goes. */
+import { FINISHED, STATUSES, type Status } from "../board/transitions.ts";
+import type { App } from "./create-app.ts";
+import { taskReclaim } from "./operations/task-reclaim.ts";
+import type { ProfileHooks } from "./profile-hooks.ts";
+
+const UNFINISHED = STATUSES.filter((status) => !(FINISHED as readonly Status[]).includes(status));
+
+export async function profileBoards(app: App): Promise<Required<ProfileHooks>> {
+  const kanban = await app.kanban();
+  const { store } = kanban;
+  const runsOf = (profile: string) => store.runs({ profile, open: true });
+  return {
+    async running(profile) {
+      return (await runsOf(profile)).map(({ task }) => `task ${task}`);
+    },
+    async assigned(profile) {
+      return (await store.listTasks({ assignee: profile, status: UNFINISHED })).map(({ id }) => id);
+    },
+    async end(profile) {
+      for (const { task } of await runsOf(profile)) await taskReclaim.run(app, { id: task, reason: `profile ${profile} is deleted` });
+    },
+    renameAssignee: async (from, to) => store.renameProfile(from, to, { by: kanban.person("renaming a profile") }),
+  };
+}

@@ -1,0 +1,182 @@
+/** @module A worker in a sandbox: a background process there, found again by its name, that reaches the board from wherever it is (S18, K27). */
+import { describeError, HoldfastError } from "../base/errors.ts";
+import { DEFAULT_TASK } from "../base/names.ts";
+import type { Run } from "../board/runs.ts";
+import { type Environment, processEnvironment } from "../config/environment.ts";
+import type { StartedWorker, StartOptions, WorkerStatus } from "../dispatcher/host-worker.ts";
+import { type Job, MARK } from "../dispatcher/job.ts";
+import type { WorkerRecord } from "../dispatcher/worker.ts";
+import type { Processes, ProcessInfo } from "../sandbox/process.ts";
+import { showInstead } from "../sandbox/shown-command.ts";
+import { type App, createApp } from "./create-app.ts";
+import { sandboxRemove } from "./operations/sandbox-remove.ts";
+import { ownProgram } from "./own-program.ts";
+import { type Bridge, openBridge } from "./worker-bridge/bridge.ts";
+import { endRun, processName } from "./worker-bridge/end-run.ts";
+import { openWorkplace, type Workplace } from "./worker-bridge/workplace.ts";
+import { localVariables, plainVariables } from "./worker-environment.ts";
+import { DATABASE_VARIABLE } from "./worker-identity.ts";
+
+/** Its own `holdfast` comes first, whatever the sandbox's session has as its path. */
+const WITH_PATH = 'PATH="${HOLDFAST_BIN:+$HOLDFAST_BIN:}$PATH"; export PATH; unset HOLDFAST_BIN; exec "$@"';
+/** The log of the task keeps less than that. */
+const KEEP_BYTES = 8 * 1024 * 1024;
+
+export async function startInSandbox(job: Job, options: StartOptions): Promise<StartedWorker> {
+  const app = await openApp(job, options);
+  try {
+    return await start(app, job, options);
+  } catch (error) {
+    await app.close();
+    throw error;
+  }
+}
+
+/** What runs on this machine without files of its own inherits what its starter has, so that is as little as a worker may know (K28). */
+async function openApp({ workspace: cwd, profile }: Job, { clock }: StartOptions): Promise<App> {
+  const environment = withoutMark(processEnvironment());
+  const open = (variables: Environment) => createApp({ environment: variables, cwd, profile, program: "holdfast worker", clock });
+  const app = await open(environment);
+  if ((await app.driver()).capabilities.isolatesFiles) return app;
+  await app.close();
+  return await open(localVariables(environment));
+}
+
+async function start(app: App, job: Job, { clock, onOutput }: StartOptions): Promise<StartedWorker> {
+  const task = sandboxTask(job);
+  const workplace = await openWorkplace(app, job, { task });
+  const { lease, inside, isolated } = workplace;
+  const { processes } = lease.sandbox;
+  const say = (line: string) => void onOutput(Buffer.from(`holdfast: ${line}\n`));
+  const settled = { lastWord: false };
+  const bridge = isolated ? await openBridgeTo(app, job, { workplace, clock, say, settled }) : null;
+  let info: ProcessInfo;
+  try {
+    const command = ["sh", "-c", WITH_PATH, "sh", ...job.command];
+    const env = {
+      ...(await variablesFor(job, inside, bridge)),
+      HOLDFAST_BIN: bridge?.bin ?? job.env.HOLDFAST_BIN ?? "",
+      HOLDFAST_WORKSPACE: inside,
+      [MARK]: job.mark,
+    };
+    const given = { name: processName(job.run), cwd: inside, env, keepBytes: KEEP_BYTES };
+    info = await processes.start(command, showInstead(given, job.command.join(" ")));
+  } catch (error) {
+    await bridge?.close();
+    throw error;
+  }
+  const output = copyOutput(processes, info, onOutput).catch((error: unknown) => say(`its output was lost: ${describeError(error)}`));
+  return {
+    ended: statusOf(processes, info, say),
+    async end(graceMs) {
+      try {
+        await endRun(app, { task, run: job.run, mark: job.mark, graceMs });
+        await output;
+        await bridge?.close();
+        if (!settled.lastWord)
+          await workplace.bringBack().catch((error: unknown) => say(`the workspace was not copied back: ${describeError(error)}`));
+        // Its output is in the log of the task.
+        await processes.remove(info.id).catch(() => {});
+      } finally {
+        await app.close();
+      }
+    },
+  };
+}
+
+interface BridgeParts extends Pick<StartOptions, "clock"> {
+  readonly workplace: Workplace;
+  readonly say: (line: string) => void;
+  /** Once the worker has said its last word, the workspace is for whoever comes next. */
+  readonly settled: { lastWord: boolean };
+}
+
+function openBridgeTo(app: App, job: Job, { workplace, clock, say, settled }: BridgeParts): Promise<Bridge> {
+  return openBridge(job, {
+    sandbox: workplace.lease.sandbox,
+    inside: workplace.inside,
+    program: ownProgram(),
+    plain: { ...plainVariables(app.environment), ...cacheOf(app.environment) },
+    clock,
+    say,
+    beforeLastWord: () => workplace.bringBack(),
+    afterLastWord: () => {
+      settled.lastWord = true;
+    },
+  });
+}
+
+/** For a run whose supervisor is gone. @throws when it cannot be made sure that nothing of it lives */
+export async function endRunInSandbox(
+  app: App,
+  run: Run,
+  { sandbox, mark }: WorkerRecord,
+  { graceMs }: { graceMs: number },
+): Promise<void> {
+  await asProfile(app, run.profile, (own) => endRun(own, { task: sandboxTask({ sandbox, task: run.task }), run: run.id, mark, graceMs }));
+}
+
+/**
+ * For a task that is finished: nobody comes back to what it has of its own. The workspace is no part of it.
+ * False if it had none. @throws what kept it from being removed
+ */
+export async function removeTaskSandbox(app: App, task: string, profile: string): Promise<boolean> {
+  return asProfile(app, profile, async (own) => {
+    try {
+      await sandboxRemove.run(own, { task, force: true });
+      return true;
+    } catch (error) {
+      if (HoldfastError.isInstance(error) && error.code === "sandbox-not-found") return false;
+      throw error;
+    }
+  });
+}
+
+async function asProfile<T>(app: App, profile: string, action: (own: App) => Promise<T>): Promise<T> {
+  const own = await app.forProfile(profile);
+  try {
+    return await action(own);
+  } finally {
+    await own.close();
+  }
+}
+
+/** Null for both when the sandbox was lost with it. */
+async function statusOf(processes: Processes, { id }: ProcessInfo, say: (line: string) => void): Promise<WorkerStatus> {
+  try {
+    const { exitCode, signal } = await processes.wait(id);
+    return { code: signal === null ? exitCode : null, signal };
+  } catch (error) {
+    say(`it is not known how the worker ended: ${describeError(error)}`);
+    return { code: null, signal: null };
+  }
+}
+
+async function copyOutput(processes: Processes, info: ProcessInfo, onOutput: StartOptions["onOutput"]): Promise<void> {
+  for await (const { bytes } of processes.logs(info.id, { follow: true })) await onOutput(bytes);
+}
+
+/** What this process starts on the host for a sandbox, such as its daemon, is not of the run and must outlive it. */
+function withoutMark({ [MARK]: _, ...environment }: Environment): Environment {
+  return environment;
+}
+
+/** Where Holdfast is on the host means nothing in a sandbox with files of its own, and images are in other places there. */
+async function variablesFor({ env, workspace }: Job, inside: string, bridge: Bridge | null): Promise<Readonly<Record<string, string>>> {
+  if (bridge === null) return env;
+  const { HOLDFAST_HOME: _, [DATABASE_VARIABLE]: __, HOLDFAST_IMAGES: images, ...others } = env;
+  if (images === undefined) return others;
+  const paths = (JSON.parse(images) as string[]).map((path) => {
+    return path.startsWith(`${workspace}/`) ? inside + path.slice(workspace.length) : bridge.bringAttachments(path);
+  });
+  return { ...others, HOLDFAST_IMAGES: JSON.stringify(await Promise.all(paths)) };
+}
+
+/** Each verb is a start of the program. */
+function cacheOf({ NODE_COMPILE_CACHE }: Environment): Record<string, string> {
+  return NODE_COMPILE_CACHE ? { NODE_COMPILE_CACHE } : {};
+}
+
+function sandboxTask({ sandbox, task }: Pick<Job, "sandbox" | "task">): string {
+  return sandbox === "task" ? task : DEFAULT_TASK;
+}

@@ -1,0 +1,9 @@
+/** @module The workspaces of the tasks of this installation. */
+import type { Logger } from "../base/log.ts";
+import { createWorkspaces, type SweptWorkspaces } from "../dispatcher/workspaces/create-workspaces.ts";
+import type { App } from "./create-app.ts";
+
+export async function openWorkspaces(app: App, log: Logger = app.log): Promise<SweptWorkspaces> {
+  const { store, files } = await app.kanban();
+  return createWorkspaces({ store, files, clock: app.clock, log, git: { path: app.environment.PATH } });
+}

@@ -1,0 +1,116 @@
+/** @module Rules about single tasks. */
+import { formatDuration } from "../../base/duration.ts";
+import { firstLine } from "../../base/first-line.ts";
+import type { Task } from "../../board/task.ts";
+import type { Diagnostic, Rule } from "./diagnostic.ts";
+
+const DAY_MS = 86_400_000;
+const HOUR_MS = 3_600_000;
+const REPEATED = 2;
+
+const free = ({ status }: Task) => status === "ready" || status === "review";
+
+function about({ id }: Pick<Task, "id">, diagnostic: Omit<Diagnostic, "task">): Diagnostic {
+  return { ...diagnostic, task: id };
+}
+
+const missingProfile: Rule = ({ tasks, profiles }) => {
+  const names = new Set(profiles.map(({ name }) => name));
+  return tasks
+    .filter(({ assignee }) => assignee !== null && !names.has(assignee))
+    .map((task) =>
+      about(task, {
+        rule: "profile-missing",
+        severity: free(task) ? "error" : "warning",
+        text: `${task.id} is assigned to ${task.assignee}, and there is no such profile`,
+        todo: `\`holdfast profile create ${task.assignee}\`, or \`holdfast kanban assign ${task.id} PROFILE\``,
+      }),
+    );
+};
+
+const unassigned: Rule = ({ tasks, settings: { settings } }) =>
+  settings.defaultAssignee !== null
+    ? []
+    : tasks
+        .filter((task) => free(task) && task.assignee === null)
+        .map((task) =>
+          about(task, {
+            rule: "unassigned",
+            severity: "warning",
+            text: `${task.id} is ${task.status}, but nobody is to do it`,
+            todo: `\`holdfast kanban assign ${task.id} PROFILE\`, or set kanban.default_assignee`,
+          }),
+        );
+
+const failures: Rule = ({ tasks }) =>
+  tasks
+    .filter(({ failures: count, status }) => count >= REPEATED && status !== "blocked")
+    .map((task) =>
+      about(task, {
+        rule: "failures",
+        severity: "warning",
+        text: `the last ${task.failures} runs of ${task.id} failed${lastError(task)}`,
+        todo: `\`holdfast kanban log ${task.id}\` shows what its workers said`,
+      }),
+    );
+
+const gaveUp: Rule = ({ tasks }) =>
+  tasks
+    .filter(({ blocked }) => blocked?.kind === "gave_up")
+    .map((task) =>
+      about(task, {
+        rule: "gave-up",
+        severity: "error",
+        text: `${task.id} was given up after ${failedRuns(task)}${lastError(task)}`,
+        todo: `mend the cause, then \`holdfast kanban unblock ${task.id}\``,
+      }),
+    );
+
+function failedRuns({ failures: failed, violations: silent }: Task): string {
+  const runs = (count: number, how: string) => (count === 0 ? [] : [`${count} ${count === 1 ? "run" : "runs"} that ${how}`]);
+  return [...runs(failed, "failed"), ...runs(silent, "ended without a word")].join(" and ") || "failed runs";
+}
+
+/** Its whole is in what `show` says of the run. */
+function lastError({ lastError: error }: Task): string {
+  return error ? `: ${firstLine(error)}` : "";
+}
+
+const blockedLong: Rule = ({ tasks, blockedSince, now }) =>
+  tasks
+    .filter(
+      ({ id, status, blocked }) => status === "blocked" && blocked?.kind !== "gave_up" && now - (blockedSince.get(id) ?? now) > DAY_MS,
+    )
+    .map((task) =>
+      about(task, {
+        rule: "blocked-long",
+        severity: "warning",
+        text: `${task.id} is blocked for ${formatDuration(now - (blockedSince.get(task.id) ?? now))}: ${firstLine(task.blocked?.reason ?? "no reason was given")}`,
+        todo: `answer with \`holdfast kanban comment ${task.id} TEXT\`, then \`holdfast kanban unblock ${task.id}\``,
+      }),
+    );
+
+const heartbeat: Rule = ({ openRuns, now }) =>
+  openRuns.flatMap(({ task: id, profile, startedAt, heartbeatAt, expiresAt }) => {
+    const silent = now - (heartbeatAt ?? startedAt);
+    const todo = `\`holdfast kanban log ${id}\` shows what it does, \`holdfast kanban reclaim ${id}\` takes the task back`;
+    if (expiresAt !== null && expiresAt <= now) {
+      const text = `the claim of ${profile} on ${id} ended ${formatDuration(now - expiresAt)} ago, and nobody has taken the task back`;
+      return [about({ id }, { rule: "claim-expired", severity: "error", text, todo })];
+    }
+    if (silent <= HOUR_MS) return [];
+    const text = `the worker of ${profile} on ${id} has not been heard of for ${formatDuration(silent)}`;
+    return [about({ id }, { rule: "heartbeat", severity: "warning", text, todo })];
+  });
+
+const deadline: Rule = ({ tasks, now }) =>
+  tasks.flatMap((task) => {
+    if (task.deadline === null || task.deadline - now > DAY_MS) return [];
+    const todo = `\`holdfast kanban edit ${task.id}\` can give it another one`;
+    const missed = task.deadline <= now;
+    const when = formatDuration(Math.abs(task.deadline - now));
+    const text = missed ? `${task.id} missed its deadline ${when} ago` : `the deadline of ${task.id} is in ${when}`;
+    return [about(task, { rule: missed ? "deadline-missed" : "deadline-near", severity: missed ? "error" : "warning", text, todo })];
+  });
+
+export const TASK_RULES: readonly Rule[] = [missingProfile, unassigned, failures, gaveUp, blockedLong, heartbeat, deadline];

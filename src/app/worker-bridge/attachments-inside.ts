@@ -1,0 +1,52 @@
+/** @module Attachments lie on the host; what a verb says about them names copies in the sandbox instead, which are made when they are first named. */
+import { open } from "node:fs/promises";
+import { join, posix } from "node:path";
+import { listDirectory } from "../../base/list-directory.ts";
+import type { BoardFiles } from "../../board/files.ts";
+import { LARGEST_ATTACHMENT } from "../../board/schema.ts";
+import type { Files } from "../../sandbox/files.ts";
+
+export interface AttachmentsInside {
+  /** The text with the paths in the sandbox. */
+  translate(text: string, tasks: readonly string[]): Promise<string>;
+}
+
+export interface AttachmentsInsideOptions {
+  readonly board: string;
+  readonly boardFiles: BoardFiles;
+  /** In the sandbox. */
+  readonly files: Files;
+  /** Where copies go, in the sandbox. */
+  readonly directory: string;
+}
+
+export function attachmentsInside({ board, boardFiles, files, directory }: AttachmentsInsideOptions): AttachmentsInside {
+  const copied = new Set<string>();
+  const copyOnce = async (source: string, target: string): Promise<void> => {
+    if (copied.has(target)) return;
+    await using handle = await open(source);
+    const { size } = await handle.stat();
+    if (size > LARGEST_ATTACHMENT) return;
+    await files.write(target, await handle.readFile(), { mode: 0o600 });
+    copied.add(target);
+  };
+  return {
+    async translate(text, tasks) {
+      let translated = text;
+      for (const task of tasks) {
+        const outside = boardFiles.attachments(board, task);
+        if (!translated.includes(outside)) continue;
+        // Longer names first: one may be the beginning of another.
+        const names = (await listDirectory(outside)).sort((a, b) => b.length - a.length);
+        for (const name of names) {
+          const source = join(outside, name);
+          if (!translated.includes(source)) continue;
+          const target = posix.join(directory, task, name);
+          await copyOnce(source, target);
+          translated = translated.replaceAll(source, () => target);
+        }
+      }
+      return translated;
+    },
+  };
+}
