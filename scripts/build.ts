@@ -16,6 +16,16 @@ const LIBRARY = "src/index.ts";
 const PROGRAM = "src/cli/main.ts";
 // What the program loads for everything but `--version`. All of it is one file: thirty small ones take 10 ms longer to load.
 const PROGRAM_BODY = "src/cli/run-program.ts";
+/** What opens a board. */
+const BOARD_ENGINE = "src/board/engine.ts";
+/** What runs beside a worker: it starts for each run, so it has as little to load as possible. */
+const SUPERVISOR = "src/app/run-supervisor.ts";
+/** What only the verbs of the board need, and the changes of profiles that the board must hear of. */
+const BOARD_VERBS = ["src/cli/commands/kanban.ts", "src/app/profile-boards.ts"];
+/** Of a worker in a sandbox. */
+const SANDBOX_WORKER = "src/app/sandbox-worker.ts";
+/** Loaded from where the user has installed them. */
+const OPTIONAL_PEERS = ["pg"];
 
 /** Packages that few commands need: parsing them at every start would take longer than reading one more file when they are needed. */
 const LAZY_PACKAGES = {
@@ -89,14 +99,19 @@ async function buildDist(): Promise<void> {
   const packages = await Promise.all(
     Object.entries(LAZY_PACKAGES).map(async ([name, contents]) => part(name, await bundle({ contents, resolveDir: ROOT }))),
   );
-  const [library, body] = await Promise.all([
-    bundle(LIBRARY, { head: LIBRARY_HEAD, readable: true, parts: located("./body/", packages) }),
-    bundle(PROGRAM_BODY, { parts: located("./", packages) }).then((made) => part(PROGRAM_BODY, made)),
+  const lazily = async (path: string, parts: readonly Part[]) => part(path, await bundle(path, { parts: located("./", parts) }));
+  const engine = await lazily(BOARD_ENGINE, packages);
+  const shared = [engine, await lazily(SANDBOX_WORKER, [engine, ...packages]), ...packages];
+  const verbs = await Promise.all(BOARD_VERBS.map((path) => lazily(path, shared)));
+  const [library, body, supervisor] = await Promise.all([
+    bundle(LIBRARY, { head: LIBRARY_HEAD, readable: true, parts: located("./body/", shared) }),
+    lazily(PROGRAM_BODY, [...verbs, ...shared]),
+    lazily(SUPERVISOR, shared),
     buildTypes({ root: ROOT, outDir: join(DIST, "types") }),
   ]);
-  const program = await bundle(PROGRAM, { head: PROGRAM_HEAD, parts: located("./body/", [body]) });
+  const program = await bundle(PROGRAM, { head: PROGRAM_HEAD, parts: located("./body/", [body, supervisor]) });
 
-  const parts = [body, ...packages];
+  const parts = [body, supervisor, ...verbs, ...shared];
   await writeAtomically(
     "LICENSES.txt",
     await renderLicences(
@@ -145,6 +160,7 @@ async function bundle(
     banner: { js: [head, REQUIRE].filter(Boolean).join("\n") },
     define: { HOLDFAST_VERSION: JSON.stringify(version) },
     // Its build for node is CommonJS, which cannot be tree-shaken and takes 3 ms longer to load.
+    external: OPTIONAL_PEERS,
     alias: { yaml: join(ROOT, "node_modules/yaml/browser/index.js") },
     plugins: [leaveOut(parts), ...(readable ? [] : [lazyBuiltins()])],
     metafile: true,

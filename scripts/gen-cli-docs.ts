@@ -32,6 +32,8 @@ Each verb is shown with its own help, as \`--help\` prints it, but without the f
 | 1 | Holdfast failed; the message says why |
 | 2 | the command line was not understood |
 
+\`holdfast kanban\` has one more: 3, when the claim on the task is lost. A worker that sees it should stop, since somebody else may have the task now. Verbs that go on until they are ended (\`tail\`, \`watch\`, \`log -f\`, \`dispatch --watch\`) end with 130 after Ctrl-C and 143 after TERM.
+
 \`holdfast exec\` has its own: the status of the command, or
 
 | status | meaning |
@@ -49,6 +51,8 @@ Each verb is shown with its own help, as \`--help\` prints it, but without the f
 |---|---|
 | \`HOLDFAST_HOME\` | where everything is kept; not set: \`~/.holdfast\` |
 | \`HOLDFAST_PROFILE\` | the profile that counts unless \`--profile\` is given |
+| \`HOLDFAST_KANBAN_BOARD\` | the board that counts unless \`--board\` is given |
+| \`HOLDFAST_TASK\`, \`HOLDFAST_RUN_TOKEN\`, … | who a worker is, see [workers](../guides/workers.md); with them \`holdfast kanban\` acts as its run |
 | \`TERMINAL_…\` | settings, see [configuration](configuration.md) |
 | \`NO_COLOR\` | not empty: no colours |
 | \`VISUAL\`, \`EDITOR\` | what \`holdfast config edit\` opens; without them \`vi\` |

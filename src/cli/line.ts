@@ -78,9 +78,10 @@ function withFlag(line: Line, word: string): Line {
   return { ...line, flags: [...line.flags, ...found], awaiting: last.option.required && last.value === null ? last.option : null };
 }
 
-/** From its first operand on, all words of such a verb are its own, flags or not. */
-function passesOn(command: Command): boolean {
-  return command.registeredArguments.at(-1)?.variadic ?? false;
+/** From its first operand on, all words of a verb that runs a command are its own, flags or not. */
+export function passesOn(command: Command): boolean {
+  const last = command.registeredArguments.at(-1);
+  return last?.variadic === true && last.name() === "command";
 }
 
 function isFlag({ command, literal }: Line, word: string): boolean {

@@ -21,6 +21,8 @@ export interface Terminal {
   table(headings: readonly string[], rows: readonly (readonly string[])[]): void;
   /** One line about something. */
   fact(name: string, value: string): void;
+  /** Several lines from outside, each behind the same blanks, so that none of them can be taken for one of ours. */
+  text(text: string, options?: { indent?: number }): void;
   /** Bytes as they are. They must stay untouched until the call returns, or until its promise settles, which takes as long as the reader. */
   bytes(chunk: Uint8Array, stream: OutputStream): void | Promise<void>;
   /** Something the user should know, beside the data. */
@@ -32,6 +34,8 @@ export interface Terminal {
   readonly input: Readable;
   /** Its two ends, for `openScreen`. */
   readonly ends: { readonly input: KeyInput; readonly output: ScreenOutput };
+  /** How many characters fit on a line of standard output; null where it is not a terminal. */
+  readonly columns: number | null;
   /** Somebody sits in front of it and can answer. */
   readonly interactive: boolean;
   /**
@@ -97,6 +101,9 @@ export function createTerminal({ stdin, stdout, stderr, noColor }: TerminalOptio
       for (const row of alignColumns([headings, ...rows])) line(row);
     },
     fact: (name, value) => line(`${name}: ${visible(value)}`),
+    text(text, { indent = 2 } = {}) {
+      for (const each of text.split(/\r?\n/)) line(`${" ".repeat(indent)}${each.split("\t").map(visible).join("\t")}`.trimEnd());
+    },
     bytes: (chunk, stream) => write(stream === "stdout" ? stdout : stderr, chunk),
     note: (text) => say(`note: ${visible(text)}`),
     warn: (text) => say(`${paint(YELLOW, "warning:")} ${visible(text)}`),
@@ -115,6 +122,9 @@ export function createTerminal({ stdin, stdout, stderr, noColor }: TerminalOptio
     },
     get ends() {
       return { input: stdin(), output: stdout };
+    },
+    get columns() {
+      return stdout.isTTY ? stdout.columns || null : null;
     },
     get interactive() {
       return Boolean(stderr.isTTY && stdin().isTTY);
@@ -179,7 +189,7 @@ function alignColumns(rows: readonly (readonly string[])[]): string[] {
  * A directory may be called anything, line breaks, commands to the terminal and changes of the writing direction included.
  * In JSON, what this puts in their place means the same.
  */
-function visible(text: string): string {
+export function visible(text: string): string {
   return text.replace(/[\p{Cc}\u202a-\u202e\u2066-\u2069]/gu, (character) => {
     const escaped = JSON.stringify(character).slice(1, -1);
     return escaped === character ? `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}` : escaped;

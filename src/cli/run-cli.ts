@@ -15,6 +15,8 @@ import type { VerbRunner } from "./verb.ts";
 
 const EXIT_FAILED = 1;
 const EXIT_USAGE = 2;
+/** A worker can tell from it that the task is no longer its own, and stop. */
+const EXIT_CLAIM_LOST = 3;
 /** Of verbs that hand through the status of something else: other runners use the same number for their own failures. */
 const EXIT_RUNNER_FAILED = 125;
 const RUNNERS = ["exec", "shell", "process wait", "process attach", "process watch"];
@@ -109,6 +111,7 @@ function appOptions({ environment, cwd, terminal }: CliOptions, { profile, confi
 function statusOf({ code, facts }: HoldfastError, { command }: Line): number {
   if (RUNNERS.includes(pathOf(command).join(" "))) return EXIT_RUNNER_FAILED;
   if (code === "aborted" && facts.signal === "SIGINT") return EXIT_INTERRUPTED;
+  if (code === "claim-lost") return EXIT_CLAIM_LOST;
   return code === "usage" ? EXIT_USAGE : EXIT_FAILED;
 }
 

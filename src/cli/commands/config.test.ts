@@ -57,6 +57,45 @@ describe("config set and unset", () => {
     expect(await cli.run(["config", "set", "terminal.container_cpu", "-1"])).toMatchObject({ status: 1 });
   });
 
+  test("K4 refuse a length of time that is none, and say where a file has one; show and diagnostics tell that the profile cannot work", async () => {
+    await using cli = await createTestCli();
+    const file = await writeConfig(cli, "worker:\n  command: [sh]\n");
+    expect(await cli.run(["config", "set", "worker.max_runtime", "forever"])).toMatchObject({
+      status: 1,
+      stderr: expect.stringMatching(/worker\.max_runtime must be a length of time.*"forever"/),
+    });
+    expect(await cli.run(["config", "set", "worker.max_runtime", "30m"])).toMatchObject({ status: 0 });
+    await writeFile(file, "worker:\n  command: [sh]\n  max_runtime: forever\n");
+    expect((await cli.run(["config", "get", "worker.command"])).stderr).toContain(`${file} line 3`);
+    await cli.run(["profile", "create", "writer"], { env: { HOLDFAST_PROFILE: undefined } });
+    await rm(file);
+    await writeFile(join(cli.home, "profiles/writer/config.yaml"), "worker:\n  command: [sh]\n  max_runtime: forever\n");
+    const { task } = await cli.json<{ task: { id: string } }>(["kanban", "create", "x", "--assignee", "writer"]);
+    expect((await cli.json<{ why: object[] }>(["kanban", "show", task.id])).why).toContainEqual(
+      expect.objectContaining({ kind: "profile-unreadable", profile: "writer" }),
+    );
+    expect(await cli.json(["kanban", "diagnostics"])).toContainEqual(expect.objectContaining({ rule: "profile-broken" }));
+  });
+
+  test("K15 warn of a cap that is none, and of settings of the boards in a profile where they have no effect; so does doctor", async () => {
+    await using cli = await createTestCli();
+    for (const value of ["lots", "0", "-1", "2.5"]) {
+      const { status, stderr } = await cli.run(["config", "set", "kanban.max_spawn", "--", value]);
+      expect({ status, stderr }).toMatchObject({
+        status: 0,
+        stderr: expect.stringContaining(`kanban.max_spawn is "${value}", not a whole`),
+      });
+    }
+    expect((await cli.run(["doctor"])).stdout).toContain("kanban.max_spawn is");
+    expect((await cli.run(["config", "set", "kanban.max_spawn", "3"])).stderr).not.toContain("warning");
+    expect((await cli.run(["config", "set", "kanban.review_dispatch", "false"])).stderr).not.toContain("warning");
+    await cli.run(["profile", "create", "writer"]);
+    const { stderr } = await cli.run(["config", "set", "kanban.max_spawn", "3", "-p", "writer"]);
+    expect(stderr).toContain("warning: kanban.max_spawn in the configuration of writer has no effect");
+    expect((await cli.run(["doctor", "-p", "writer"])).stdout).toContain("kanban.max_spawn in the configuration of writer has no effect");
+    expect((await cli.run(["doctor"])).stdout).not.toContain("kanban.");
+  });
+
   test("warn when another source hides what was set", async () => {
     await using cli = await createTestCli();
     const { status, stderr } = await cli.run(["config", "set", "terminal.timeout", "90"], { env: { TERMINAL_TIMEOUT: "5" } });

@@ -38,6 +38,7 @@ export const register: RegisterVerb = (command, { runner }) => {
         if (flags.json) return terminal.json(result);
         terminal.note(result.changed ? `${key} is set in ${result.file}` : `${result.file} already says so`);
         if (result.hiddenBy !== null) terminal.warn(`it has no effect here, because ${result.hiddenBy} decides`);
+        for (const warning of result.warnings) terminal.warn(warning);
       }),
     );
   addHelpNotes(set, {

@@ -29,6 +29,7 @@ function print({ backends, daemon, home }: DoctorReport, terminal: Terminal): vo
   terminal.table(["", "BACKEND", "STATUS", "DETAIL"], rows);
   terminal.fact("holdfastd", daemon.status === "used" ? daemon.detail : `${daemon.status}: ${daemon.detail}`);
   for (const { name, warnings } of backends) for (const warning of warnings) terminal.fact(`careful with ${name}`, warning);
+  for (const warning of home.warnings) terminal.fact("careful with the home", warning);
   if (home.problem !== null) terminal.fact("home", `not usable: ${home.problem}`);
   for (const { name, fix } of [...backends, { name: "holdfastd", fix: daemon.fix }])
     if (fix !== null) terminal.fact(`fix for ${name}`, fix);

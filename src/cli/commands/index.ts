@@ -15,7 +15,8 @@ export const VERBS: readonly VerbEntry[] = [
   { name: "session", summary: "list and forget sessions", load: () => import("./session.ts") },
   { name: "sandbox", summary: "list, make, inspect, explain, stop and remove sandboxes", load: () => import("./sandbox.ts") },
   { name: "config", summary: "read and change the configuration", load: () => import("./config.ts") },
-  { name: "profile", summary: "list, make, show and choose profiles", load: () => import("./profile.ts") },
+  { name: "profile", summary: "list, make, show, choose, rename, delete, export and import profiles", load: () => import("./profile.ts") },
+  { name: "kanban", summary: "boards of tasks, and profiles that work on them", load: () => import("./kanban.ts") },
   { name: "doctor", summary: "check every backend", load: () => import("./doctor.ts") },
   { name: "completion", summary: "print a completion script for bash, zsh or fish", load: () => import("./completion.ts") },
 ];

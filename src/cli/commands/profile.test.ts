@@ -12,10 +12,21 @@ interface Profile {
 describe("profile list", () => {
   test("K2 shows default before anything was made, and marks the one that counts", async () => {
     await using cli = await createTestCli();
-    expect(await cli.run(["profile", "list"])).toEqual({ status: 0, stdout: `   PROFILE  HOME\n*  default  ${cli.home}\n`, stderr: "" });
+    expect(await cli.run(["profile", "list"])).toEqual({
+      status: 0,
+      stdout: expect.stringMatching(/^ {3}PROFILE {2}HOME +DESCRIPTION\n\* {2}default {2}.*holdfast home\n$/),
+      stderr: "",
+    });
     await cli.run(["profile", "create", "reviewer"]);
     const { stdout } = await cli.run(["profile", "ls", "-p", "reviewer"]);
-    expect(stdout).toBe(`   PROFILE   HOME\n   default   ${cli.home}\n*  reviewer  ${cli.home}/profiles/reviewer\n`);
+    const rows = stdout
+      .trimEnd()
+      .split("\n")
+      .map((row) => row.split(/ {2,}/).map((cell) => cell.trim()));
+    expect(rows.slice(1)).toEqual([
+      ["", "default", cli.home],
+      ["*", "reviewer", `${cli.home}/profiles/reviewer`],
+    ]);
   });
 });
 
@@ -60,6 +71,11 @@ describe("profile create", () => {
         ["show", "--", name],
         ["use", "--", name],
         ["create", "x", `--clone-from=${name}`],
+        ["describe", "--", name],
+        ["rename", "--", name, "x"],
+        ["rename", "--", "default", name],
+        ["delete", "--confirm=x", "--", name],
+        ["export", "--", name],
       ]) {
         const { status, stderr } = await cli.run(["profile", ...args]);
         expect(status).toBe(1);

@@ -37,6 +37,7 @@ describe("what is offered", () => {
       "sandbox",
       "config",
       "profile",
+      "kanban",
       "doctor",
       "completion",
       "help",
@@ -45,6 +46,24 @@ describe("what is offered", () => {
     expect(await offered("sandbox ")).toEqual(["ls", "inspect", "up", "stop", "prune", "explain", "rm", "reset"]);
     expect(await offered("config ")).toEqual(["get", "set", "unset", "list", "explain", "path", "edit"]);
     expect(await offered("nosuch ")).toEqual([]);
+  });
+
+  test("K5 K32 boards", async () => {
+    await cli.run(["kanban", "boards", "create", "site", "--name", "The site"]);
+    expect(await answer("kanban boards show ")).toContain("site\tThe site");
+    for (const words of ["list --board", "--board", "boards switch", "boards rm", "boards rm site --confirm", "boards export"])
+      expect(await offered(`kanban ${words} `), words).toEqual(["default", "site"]);
+    expect(await offered("kanban boards create ")).toEqual([]);
+  });
+
+  test("K32 tasks of the board, also for each of several", async () => {
+    const { task } = await cli.json<{ task: { id: string } }>(["kanban", "create", "Write"]);
+    expect(await answer("kanban show ")).toEqual(["words", `${task.id}\tready: Write`]);
+    for (const line of ["kanban archive ", `kanban archive ${task.id} `, "kanban create x --parent ", "kanban --board default link "]) {
+      expect(await offered(line)).toEqual([task.id]);
+    }
+    expect(await offered("kanban assign t_1 ")).toEqual(["default", "reviewer"]);
+    expect(await offered("kanban list --assignee ")).toEqual(["default", "reviewer"]);
   });
 
   test("flags of the verb, without those that are given, unless they may be repeated", async () => {
@@ -65,6 +84,11 @@ describe("what is offered", () => {
     ["profile create x --clone-from ", ["default", "reviewer"]],
     ["profile show ", ["default", "reviewer"]],
     ["profile use ", ["default", "reviewer"]],
+    ...["describe", "rename", "delete", "rm", "export", "delete x --confirm"].map((words): [string, string[]] => [
+      `profile ${words} `,
+      ["default", "reviewer"],
+    ]),
+    ["profile rename reviewer ", []],
     ["profile create ", []],
     ["exec --profile=", ["--profile=default", "--profile=reviewer"]],
     ["exec -t ", ["build", "default"]],
@@ -111,6 +135,8 @@ describe("what is offered", () => {
     ["exec --cwd=/", "directories"],
     ["process start -- ", "command 4"],
     ["cp ", "files"],
+    ["profile import ", "files"],
+    ["profile export reviewer -o ", "files"],
     ["cp ./a :", "words"],
     ["cp :a ", "files"],
   ])("%j is left to the shell: %s", async (line, kind) => {

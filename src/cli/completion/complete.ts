@@ -1,7 +1,7 @@
 /** @module What could stand where the cursor is: the answer to a completion script. */
 import type { Command } from "commander";
 import { isRepeatable } from "../flags.ts";
-import { type Line, pathOf, readLine } from "../line.ts";
+import { type Line, passesOn, pathOf, readLine } from "../line.ts";
 import { type Candidate, candidatesFor, type ValueContext } from "./values.ts";
 
 export type Completion =
@@ -37,8 +37,9 @@ export async function complete(words: readonly string[], { program, load, app }:
     return option?.required ? values(option.name(), text ?? "", `${flag}=`) : { kind: "words", candidates: flagsOf(line) };
   }
   if (line.command.commands.length > 0) return { kind: "words", candidates: line.operands.length === 0 ? verbsOf(line) : [] };
-  const argument = line.command.registeredArguments[line.operands.length];
-  if (argument?.variadic) return { kind: "command", skip: before.length + 1 };
+  const { registeredArguments: known } = line.command;
+  const argument = known[line.operands.length] ?? (known.at(-1)?.variadic ? known.at(-1) : undefined);
+  if (passesOn(line.command)) return { kind: "command", skip: before.length + 1 };
   if (argument?.argChoices) return { kind: "words", candidates: argument.argChoices.map((value) => ({ value, description: "" })) };
   return argument ? values(argument.name(), current) : { kind: "words", candidates: [] };
 }
@@ -47,6 +48,7 @@ const NOTHING: Completion = { kind: "words", candidates: [] };
 
 async function completeValue({ name, prefix }: { name: string; prefix: string }, context: ValueContext): Promise<Completion> {
   if (name === "cwd") return { kind: "directories" };
+  if (name === "archive" || name === "output") return { kind: "files" };
   // What is in a sandbox would have to be asked for there.
   if (name === "source" || name === "target") return context.current.includes(":") ? NOTHING : { kind: "files" };
   const candidates = await candidatesFor(name, context);

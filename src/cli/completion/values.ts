@@ -1,12 +1,14 @@
 /** @module Values that flags and arguments can take. The name of a flag or argument says what it takes. */
 import type { App } from "../../app/create-app.ts";
+import { boardList } from "../../app/operations/board-list.ts";
 import { processList } from "../../app/operations/process-list.ts";
 import { profileList } from "../../app/operations/profile-list.ts";
 import { sandboxList } from "../../app/operations/sandbox-list.ts";
 import { sessionList } from "../../app/operations/session-list.ts";
+import { taskList } from "../../app/operations/task-list.ts";
 import { DEFAULT_PROFILE, DEFAULT_TASK } from "../../base/names.ts";
 import { CONFIG_KEYS, lookUpKey } from "../../config/schema.ts";
-import { type Line, lastValue } from "../line.ts";
+import { type Line, lastValue, pathOf } from "../line.ts";
 
 export interface Candidate {
   readonly value: string;
@@ -21,6 +23,8 @@ export interface ValueContext {
   app(profile: string | undefined): Promise<App>;
 }
 
+const MOST_TASKS = 50;
+
 type Source = (context: ValueContext) => Promise<Candidate[]> | Candidate[];
 
 /** None for a name that is not known here, or has nothing to offer. */
@@ -31,7 +35,16 @@ export async function candidatesFor(name: string, context: ValueContext): Promis
 const SOURCES: Readonly<Record<string, Source>> = {
   profile: profiles,
   "clone-from": profiles,
+  confirm: (context) => (pathOf(context.line.command).includes("boards") ? boards(context) : profiles(context)),
   task: tasks,
+  board: boards,
+  slug: boards,
+  id: boardTasks,
+  parent: boardTasks,
+  child: boardTasks,
+  created: boardTasks,
+  assignee: profiles,
+  reviewer: profiles,
   session: sessions,
   process: processes,
   key: () => CONFIG_KEYS.map(({ key, help }) => ({ value: key, description: help })),
@@ -42,7 +55,7 @@ const SOURCES: Readonly<Record<string, Source>> = {
 async function profiles({ app }: ValueContext): Promise<Candidate[]> {
   // Of `default`, which always exists: the profile that counts may be the very thing that is being put right.
   const found = await profileList.run(await app(DEFAULT_PROFILE), {});
-  return found.map(({ name, home }) => ({ value: name, description: home }));
+  return found.map(({ name, home, description }) => ({ value: name, description: description ?? home }));
 }
 
 async function tasks({ line, app }: ValueContext): Promise<Candidate[]> {
@@ -51,6 +64,32 @@ async function tasks({ line, app }: ValueContext): Promise<Candidate[]> {
   if (!opened.profile.made) return [];
   const found = await sandboxList.run(opened, { all: false });
   return found.map(({ task, backend, state }) => ({ value: task, description: `${backend}, ${state}` }));
+}
+
+async function boards({ line, app }: ValueContext): Promise<Candidate[]> {
+  const opened = await app(lastValue(line, "--profile"));
+  // Asking for boards would make the first one.
+  if (!opened.profile.made) return [];
+  try {
+    const found = await boardList.run(opened, { archived: false });
+    return found.map(({ slug, name }) => ({ value: slug, description: name }));
+  } finally {
+    await opened.close();
+  }
+}
+
+/** Of each status those that come first. */
+async function boardTasks({ line, app }: ValueContext): Promise<Candidate[]> {
+  const opened = await app(lastValue(line, "--profile"));
+  // Asking for tasks would make the board.
+  if (!opened.profile.made) return [];
+  try {
+    const board = lastValue(line, "--board");
+    const { tasks: found } = await taskList.run(opened, { limit: MOST_TASKS, ...(board !== undefined && { board }) });
+    return found.map(({ id, status, title }) => ({ value: id, description: `${status}: ${title}` }));
+  } finally {
+    await opened.close();
+  }
 }
 
 async function sessions({ line, app }: ValueContext): Promise<Candidate[]> {

@@ -1,0 +1,118 @@
+/** @module A board as lines of text: columns side by side where they fit, else one section for each status. */
+import type { Status } from "../../board/transitions.ts";
+import type { Why } from "../../dispatcher/why.ts";
+import { visible } from "../render.ts";
+import { pad, shorten, widthOf } from "./width.ts";
+
+const NARROWEST_COLUMN = 20;
+const WIDEST_COLUMN = 40;
+const GAP = 2;
+
+export interface ViewTask {
+  readonly id: string;
+  readonly title: string;
+  readonly status: Status;
+  readonly priority: number;
+  readonly assignee: string | null;
+  readonly why: readonly Why[];
+}
+
+export interface View {
+  readonly statuses: readonly Status[];
+  readonly tasks: readonly ViewTask[];
+  readonly counts: Readonly<Record<Status, number>>;
+  readonly more: Readonly<Partial<Record<Status, number | null>>>;
+}
+
+interface Column {
+  readonly heading: string;
+  readonly tasks: readonly ViewTask[];
+  readonly rest: string | null;
+}
+
+/** `width` null: not a terminal. */
+export function boardLines(view: View, width: number | null): string[] {
+  const columns = view.statuses.map((status) => columnOf(view, status)).filter(({ tasks }) => tasks.length > 0);
+  const each = width === null ? 0 : Math.floor((width - GAP * (columns.length - 1)) / Math.max(1, columns.length));
+  return each >= NARROWEST_COLUMN ? sideBySide(columns, Math.min(each, WIDEST_COLUMN)) : sections(columns, width);
+}
+
+/** The most important reason in a word or two; that no dispatcher is alive concerns the whole board, so it is told elsewhere. */
+export function mark(reasons: ViewTask["why"]): string {
+  const [reason] = reasons.filter(({ kind }) => kind !== "no-dispatcher");
+  switch (reason?.kind) {
+    case undefined:
+    case "triage":
+      return "";
+    case "waiting":
+      return `waits for ${reason.parents.map(({ id }) => id).join(", ") || "the next pass"}`;
+    case "scheduled":
+      return `at ${new Date(reason.until).toISOString().slice(0, 16)}Z`;
+    case "blocked":
+      return reason.blockKind ?? reason.reason ?? `by ${reason.by}`;
+    case "review":
+      return "";
+    case "guarded":
+      return `held until ${new Date(reason.until).toISOString().slice(11, 16)}Z`;
+    case "capped":
+      return `capped at ${reason.limit}`;
+    case "profile-missing":
+      return "no such profile";
+    case "profile-not-spawnable":
+      return "no worker.command";
+    default:
+      return reason?.kind.replaceAll("-", " ") ?? "";
+  }
+}
+
+function columnOf({ tasks, counts, more }: View, status: Status): Column {
+  const own = tasks.filter((task) => task.status === status);
+  const left = more[status];
+  const count = left === null ? `${own.length}+` : left === undefined ? own.length : counts[status];
+  const rest = left === undefined ? null : `… and ${left === null ? "more" : `${left.toLocaleString("en")} more`}`;
+  return { heading: `${status.toUpperCase()} (${count.toLocaleString("en")})`, tasks: own, rest };
+}
+
+function sideBySide(columns: readonly Column[], width: number): string[] {
+  const cells = columns.map(({ heading, tasks, rest }) => [
+    shorten(heading, width),
+    "─".repeat(width),
+    ...tasks.flatMap((task) => [...card(task, width), ""]),
+    ...(rest === null ? [] : [shorten(rest, width)]),
+  ]);
+  const height = Math.max(0, ...cells.map((column) => column.length));
+  return Array.from({ length: height }, (_, row) =>
+    cells
+      .map((column) => pad(column[row] ?? "", width))
+      .join(" ".repeat(GAP))
+      .trimEnd(),
+  );
+}
+
+function card(task: ViewTask, width: number): string[] {
+  const top = `${task.id}${task.priority === 0 ? "" : ` ${priority(task)}`}${task.assignee === null ? "" : ` ${task.assignee}`}`;
+  const why = mark(task.why);
+  return [shorten(top, width), shorten(visible(task.title), width), ...(why === "" ? [] : [shorten(`! ${visible(why)}`, width)])];
+}
+
+function sections(columns: readonly Column[], width: number | null): string[] {
+  const all = columns.flatMap(({ tasks }) => tasks);
+  const widest = (cell: (task: ViewTask) => string) => Math.max(0, ...all.map((task) => widthOf(cell(task))));
+  const widths = { priority: widest(priority), assignee: widest(({ assignee }) => assignee ?? "-") };
+  const row = (task: ViewTask) => {
+    const why = mark(task.why);
+    const before = `  ${task.id}  ${widths.priority === 0 ? "" : `${pad(priority(task), widths.priority)}  `}`;
+    const line = `${before}${pad(task.assignee ?? "-", widths.assignee)}  ${visible(task.title)}${why === "" ? "" : `  ! ${visible(why)}`}`;
+    return width === null ? line : shorten(line, width);
+  };
+  return columns.flatMap(({ heading, tasks, rest }, index) => [
+    ...(index === 0 ? [] : [""]),
+    heading,
+    ...tasks.map(row),
+    ...(rest === null ? [] : [`  ${rest}`]),
+  ]);
+}
+
+function priority({ priority: value }: ViewTask): string {
+  return value === 0 ? "" : `P${value}`;
+}

@@ -1,0 +1,131 @@
+import { readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { expect, onTestFinished, test } from "vitest";
+import { createTestCli, type TestCli } from "../../../test/helpers/cli.ts";
+import { emptyResult } from "../../dispatcher/result.ts";
+
+const BUCKETS = Object.keys(emptyResult());
+const SLOW = 60_000;
+
+/** A profile whose worker ends at once, and does nothing. */
+async function withWorker(profile: string): Promise<TestCli> {
+  const cli = await createTestCli();
+  await cli.run(["profile", "create", profile]);
+  await cli.run(["config", "set", "worker.command", '["true"]', "-p", profile]);
+  await cli.run(["config", "set", "worker.sandbox", "none", "-p", profile]);
+  return cli;
+}
+
+const make = async (cli: TestCli, title: string) => (await cli.run(["kanban", "create", title])).stdout.trim();
+const set = (cli: TestCli, key: string, value: string) => cli.run(["config", "set", `kanban.${key}`, value, "-p", "default"]);
+
+/** Nothing of its worker is left then. */
+async function untilWorkerEnded(cli: TestCli, task: string): Promise<void> {
+  const tail = cli.start(["kanban", "tail", task]);
+  await tail.untilPrinted("worker_exited");
+  tail.child.kill("SIGINT");
+  await tail.ended;
+}
+
+test(
+  "K14 K15 K16 K33 dispatch says in words who got what and who must wait, and with --json every bucket",
+  async () => {
+    await using cli = await withWorker("ada");
+    await set(cli, "default_assignee", "ada");
+    await set(cli, "max_in_progress_per_profile", "1");
+    const [first, second] = [await make(cli, "first"), await make(cli, "second")];
+    const words = (start: string) =>
+      `Auto-assigned to kanban.default_assignee='ada': ${first}, ${second}\n${start}\nDeferred (ada at per-profile cap, 1 running): ${second}\n`;
+
+    const workspace = join(cli.home, "kanban/boards/default/workspaces", first);
+    const dry = await cli.runProcess(["kanban", "dispatch", "--dry-run"]);
+    expect(dry).toMatchObject({ status: 0, stdout: expect.stringMatching(new RegExp(`^Would auto-assign .*: ${first}, ${second}\\n`)) });
+    expect(dry.stdout).toContain(`Deferred (ada at per-profile cap, 1 running): ${second}\n`);
+    expect(await cli.json(["kanban", "show", first])).toMatchObject({ task: { status: "ready", assignee: null }, runs: [] });
+
+    const real = await cli.runProcess(["kanban", "dispatch"]);
+    expect(real).toMatchObject({ status: 0, stdout: words(`Spawned ${first} for ada in ${workspace}`) });
+    await untilWorkerEnded(cli, first);
+    expect((await cli.run(["kanban", "show", first])).stdout).toContain(`files: still in ${workspace}\n`);
+    const { events } = await cli.json<{ events: { kind: string; payload: object }[] }>(["kanban", "show", first]);
+    expect(events.find(({ kind }) => kind === "assigned")?.payload).toEqual({ assignee: "ada", source: "kanban.default_assignee" });
+    expect(events.find(({ kind }) => kind === "worker_started")?.payload).toEqual({
+      supervisor: expect.any(Number),
+      sandbox: "none",
+      workspace,
+    });
+
+    const json = await cli.runProcess(["kanban", "dispatch", "--max", "0", "--json"]);
+    const result = JSON.parse(json.stdout) as Record<string, unknown>;
+    expect(Object.keys(result).toSorted()).toEqual(BUCKETS.toSorted());
+    expect(result).toMatchObject({ protocol_violation: [first], skipped_capped: [{ task: second, cap: "max" }], spawned: [] });
+  },
+  SLOW,
+);
+
+test(
+  "K26 K32 K33 dispatch --watch --json prints a line for each pass that did something; settings are told, also one that names no profile",
+  async () => {
+    await using cli = await withWorker("ada");
+    await set(cli, "default_assignee", "nobody-there");
+    const watching = cli.start(["kanban", "dispatch", "--watch", "--json"]);
+    onTestFinished(() => void watching.child.kill("SIGTERM"));
+    const printed = await watching.untilPrinted("there is no such profile");
+    expect(printed).toContain('warning: kanban.default_assignee is "nobody-there", but there is no such profile: tasks of nobody wait\n');
+    expect(printed).toContain("default_assignee=nobody-there");
+    const task = await make(cli, "x");
+    await watching.untilPrinted(`"skipped_unassigned":["${task}"]`);
+    await set(cli, "default_assignee", "ada");
+    // A change of the settings counts at the next pass.
+    const other = await make(cli, "y");
+    await watching.untilPrinted(`"task":"${other}","assignee":"ada","workspace"`);
+    await untilWorkerEnded(cli, task);
+    await untilWorkerEnded(cli, other);
+    watching.child.kill("SIGTERM");
+    const { status, stdout, stderr } = await watching.ended;
+    expect(status).toBe(143);
+    expect(stderr.split("no such profile")).toHaveLength(2);
+    const lines = stdout
+      .trim()
+      .split("\n")
+      .map((line) => JSON.parse(line) as Record<string, unknown>);
+    for (const line of lines) expect(Object.keys(line).toSorted()).toEqual([...BUCKETS, "board", "time"].toSorted());
+    expect(lines.every(({ board }) => board === "default")).toBe(true);
+  },
+  SLOW,
+);
+
+test("K26 diagnostics tells of a kanban.default_assignee that names no profile", async () => {
+  await using cli = await createTestCli();
+  await set(cli, "default_assignee", "ghost");
+  expect(await cli.json(["kanban", "diagnostics"])).toMatchObject([
+    { rule: "bad-setting", severity: "warning", text: expect.stringContaining('"ghost", but there is no such profile') },
+  ]);
+  const config = join(cli.home, "config.yaml");
+  await writeFile(config, (await readFile(config, "utf8")).replace("ghost", "default"));
+  expect(await cli.json(["kanban", "diagnostics"])).toEqual([]);
+});
+
+test(
+  "K18 K24 K33 dispatch --watch says who leads and how many workers go on, and why one could not be started",
+  async () => {
+    await using cli = await withWorker("ada");
+    await cli.run(["config", "set", "worker.command", '["sleep", "60"]', "-p", "ada"]);
+    const first = cli.start(["kanban", "dispatch", "--watch"]);
+    await first.untilPrinted("dispatching with these settings");
+    const task = (await cli.run(["kanban", "create", "x", "--assignee", "ada"])).stdout.trim();
+    const bad = (await cli.run(["kanban", "create", "y", "--assignee", "ada", "--workspace", "dir:/dev/null/x"])).stdout.trim();
+    await first.untilPrinted(`Spawned ${task}`);
+    await first.untilPrinted(`Could not be started: ${bad} (`);
+    const second = cli.start(["kanban", "dispatch", "--watch"]);
+    await second.untilPrinted("Waits: another dispatcher leads this board");
+    first.child.kill("SIGINT");
+    expect((await first.ended).stderr).toContain("1 worker goes on; the next dispatcher takes over");
+    await second.untilPrinted("this dispatcher leads the board now");
+    await cli.run(["kanban", "reclaim", task]);
+    second.child.kill("SIGINT");
+    await second.ended;
+    await cli.run(["kanban", "archive", task]);
+  },
+  SLOW,
+);
