@@ -56,8 +56,9 @@ describe("the documents", () => {
 describe("the reference of the library", () => {
   const { spans } = pageOf("docs/reference/library.md");
   const words = new Set(spans.flatMap((span) => span.match(/\w+/g) ?? []));
-  const interfaces = ["src/app/open-holdfast.ts", "src/sandbox/call.ts"].flatMap((path) =>
-    [...readFileSync(join(ROOT, path), "utf8").matchAll(/^export interface (\w+).*?^}/gms)].map(([text, name = ""]) => ({ name, text })),
+  const interfaces = ["src/app/open-holdfast.ts", "src/app/open-worker.ts", "src/app/board-results.ts", "src/sandbox/call.ts"].flatMap(
+    (path) =>
+      [...readFileSync(join(ROOT, path), "utf8").matchAll(/^export interface (\w+).*?^}/gms)].map(([text, name = ""]) => ({ name, text })),
   );
 
   test("has every name that the library exports", () => {
@@ -76,6 +77,7 @@ describe("the reference of the library", () => {
 describe("the README", () => {
   const all = stepsOf(pageOf("README.md"));
   const inContainers = all.findIndex(({ command }) => command.includes("terminal.backend docker"));
+  const onBoard = all.findIndex(({ command }) => command.includes("profile create"));
 
   /** The steps that went otherwise than the page says. */
   const wrongSteps = async (steps: typeof all, variables: Readonly<Record<string, string>> = {}) => {
@@ -106,13 +108,20 @@ describe("the README", () => {
         const { run, binary, env } = await testEngine();
         // The default image, which cannot be pulled without a network.
         await run(["tag", BASE_IMAGE, "debian:bookworm"]);
-        const steps = all.slice(inContainers);
+        const steps = all.slice(inContainers, onBoard);
         expect(steps.length).toBeGreaterThan(8);
         expect(await wrongSteps(steps, { ...env, HOLDFAST_DOCKER_BINARY: binary })).toEqual([]);
       },
       ENGINE_LIMIT_MS,
     );
   });
+
+  test("K13 K27 K32 shows what really happens on a board, too", async () => {
+    const steps = all.slice(onBoard);
+    expect(steps.map(({ command }) => command).join("\n")).toContain("dispatch --watch");
+    const cleaning = ["writer", "editor"].map((name) => ({ command: `holdfast profile delete ${name} --confirm ${name}`, expected: "…" }));
+    expect(await wrongSteps([...steps, ...cleaning])).toEqual([]);
+  }, 240_000);
 
   test("begins with the two commands that do everything", () => {
     const commands = pageOf("README.md").fences.filter(({ language }) => language === "sh");
@@ -150,7 +159,7 @@ describe("the checks themselves", () => {
 
   test("find unknown keys, variables and codes", () => {
     expect(unknownKeys(page("`terminal.timeout` and TERMINAL_TIMEOUT, `terminal.docker_…`"))).toEqual([]);
-    expect(unknownKeys(page("`terminal.timeot` and `TERMINAL_TIMEOT`"))).toHaveLength(2);
+    expect(unknownKeys(page("`terminal.timeot`, `kanban.max_spwan` and `TERMINAL_TIMEOT`"))).toHaveLength(3);
     expect(unknownCodes(page("`busy`, `sandbox-lost`, `install-id`"))).toEqual([]);
     expect(unknownCodes(page("`sandbox-losst`"))).toHaveLength(1);
   });

@@ -10,12 +10,18 @@ const LAYERS: Record<string, Layer> = {
   lifecycle: { from: ["base", "sandbox"] },
   board: { from: ["base"] },
   profiles: { from: ["base"] },
+  model: { from: ["base"] },
+  dispatcher: { from: ["base", "sandbox", "lifecycle", "board", "profiles"] },
   config: {
     from: ["base"],
-    files: /^(sandbox|lifecycle|profiles)\/(.*\/)?options\.ts$|^sandbox\/(backends(\.gen)?|driver-options\.gen)\.ts$/,
+    files: /^(sandbox|lifecycle|profiles|dispatcher|model)\/(.*\/)?options\.ts$|^sandbox\/(backends(\.gen)?|driver-options\.gen)\.ts$/,
   },
-  app: { from: ["base", "sandbox", "lifecycle", "board", "profiles", "config"] },
-  cli: { from: ["base", "config", "app"], typesFrom: ["sandbox", "lifecycle", "profiles"] },
+  app: { from: ["base", "sandbox", "lifecycle", "board", "profiles", "model", "dispatcher", "config"] },
+  cli: {
+    from: ["base", "config", "app"],
+    files: /^dispatcher\/describe-result\.ts$/,
+    typesFrom: ["sandbox", "lifecycle", "profiles", "board", "dispatcher"],
+  },
   "index.ts": { from: ["app"], files: /^base\/errors\.ts$/, typesFrom: ["base", "sandbox", "lifecycle", "profiles", "config"] },
 };
 

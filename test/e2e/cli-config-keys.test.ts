@@ -117,7 +117,7 @@ async function valueInLibrary(cli: TestCli, key: ConfigKey, { env = {}, library 
 /** A value that the key accepts and that is not its default. A key for which none of these will do needs another one here. */
 function sampleOf(key: ConfigKey): unknown {
   const near = typeof key.default === "number" ? [key.default + 1] : [];
-  const texts = ["sample", "/some/where", "name:tag"];
+  const texts = ["sample", "/some/where", "name:tag", "30m"];
   const collections = [["NAME"], ["/host:/container:ro"], { SAMPLE: "text" }];
   const candidates: unknown[] = [...near, ...key.option.choices, !key.default, ...texts, 7000, ...collections];
   const found = candidates.find((value) => {

@@ -11,7 +11,7 @@ import { temporaryDirectory } from "./temporary-directory.ts";
 export const PROGRAM = join(import.meta.dirname, "../../src/cli/main.ts");
 
 // Half of the time that the program takes to start from its sources is spent on compiling them.
-const COMPILE_CACHE = join(import.meta.dirname, "../../node_modules/.cache/holdfast-compile");
+export const COMPILE_CACHE = join(import.meta.dirname, "../../node_modules/.cache/holdfast-compile");
 
 export interface CliResult {
   readonly status: number | null;

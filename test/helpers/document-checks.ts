@@ -30,7 +30,7 @@ export function missingPaths({ path, spans }: Page): string[] {
 /** Keys and variables of the configuration. */
 export function unknownKeys(page: Page): string[] {
   const known = new Set(CONFIG_KEYS.flatMap(({ key, variable }) => [key, variable]));
-  return wordsOf(page, /\bterminal\.[a-z][a-z_]*[a-z](?!\w|…|\()|\bTERMINAL_[A-Z_]*[A-Z]\b(?!…)/g)
+  return wordsOf(page, /(?<![./\w])(?:terminal|kanban)\.[a-z][a-z_]*[a-z](?!\w|…|\()|\bTERMINAL_[A-Z_]*[A-Z]\b(?!…)/g)
     .filter((word) => !known.has(word.text))
     .map(describeWord);
 }

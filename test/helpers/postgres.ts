@@ -21,6 +21,8 @@ const NOBODY = 65_534;
 export interface TestPostgres extends AsyncDisposable {
   /** The URL of a new and empty database. */
   createDatabase(): Promise<string>;
+  /** Ends every connection, and comes back with what it held. */
+  restart(): Promise<void>;
 }
 
 export async function testPostgres(): Promise<TestPostgres> {
@@ -29,6 +31,7 @@ export async function testPostgres(): Promise<TestPostgres> {
   const place = await enginePlace();
   const directory = join(place.path, "postgres");
   const user = process.getuid?.() === 0 ? { uid: NOBODY, gid: NOBODY } : {};
+  let server: Server;
   try {
     await mkdir(directory);
     if (user.uid !== undefined) {
@@ -48,7 +51,8 @@ export async function testPostgres(): Promise<TestPostgres> {
       "--no-instructions",
     ];
     await promisify(execFile)(join(bin, "initdb"), initdb, { ...user, cwd: directory });
-    await start({ program: join(bin, "postgres"), directory, data, user });
+    server = { program: join(bin, "postgres"), directory, data, user };
+    await start(server);
   } catch (error) {
     await place[Symbol.asyncDispose]();
     throw error;
@@ -60,6 +64,10 @@ export async function testPostgres(): Promise<TestPostgres> {
       const name = `board${count}`;
       await query(urlOf(directory, "postgres"), `create database ${name}`);
       return urlOf(directory, name);
+    },
+    async restart() {
+      await promisify(execFile)(join(bin, "pg_ctl"), ["stop", "--pgdata", server.data, "--mode=fast"], { ...user, cwd: directory });
+      await start(server);
     },
     [Symbol.asyncDispose]: () => place[Symbol.asyncDispose](),
   };

@@ -21,15 +21,25 @@ export function stepsOf({ fences }: Page): Step[] {
     });
 }
 
+/** So long all steps may take together; then what still runs is ended, also in the background. */
+const LIMIT_MS = 220_000;
+
 /** Runs the commands one after the other in one shell, standard error included, and gives what each of them printed. */
 export async function runSteps(steps: readonly Step[], options: { cwd: string; env: NodeJS.ProcessEnv }): Promise<string[]> {
   const script = steps.map(({ command }) => `${command}\nprintf '${STEP_END}'\n`).join("");
   const shell = spawn("bash", ["--noprofile", "--norc", "-c", `exec 2>&1\n${script}`], {
     ...options,
     stdio: ["ignore", "pipe", "inherit"],
+    // A group of its own, which can be ended as a whole.
+    detached: true,
   });
-  const output = await text(shell.stdout);
-  return output.split(STEP_END).slice(0, -1);
+  const timer = setTimeout(() => process.kill(-(shell.pid ?? 0), "SIGKILL"), LIMIT_MS);
+  try {
+    const output = await text(shell.stdout);
+    return output.split(STEP_END).slice(0, -1);
+  } finally {
+    clearTimeout(timer);
+  }
 }
 
 /** Whether the output is what was expected: `…` stands for anything within a line, or, alone on a line, for any lines. */

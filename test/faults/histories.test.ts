@@ -1,0 +1,32 @@
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { POSTGRES_LIMIT_MS, type TestPostgres, testPostgres } from "../helpers/postgres.ts";
+import { describeIf } from "../helpers/requirements.ts";
+import { type ChaosOptions, runChaos } from "./chaos.ts";
+
+const LIMIT_MS = 300_000;
+
+async function expectAllWell(options: Omit<ChaosOptions, "limitMs">): Promise<void> {
+  const { seed, counts, ...found } = await runChaos({ ...options, limitMs: LIMIT_MS / 3 });
+  console.log(`FAULTS_SEED=${seed}`, counts);
+  expect(found, `again with FAULTS_SEED=${seed}`).toEqual({ violations: [], lost: [], faults: [], left: [], doubled: [], shared: [] });
+}
+
+test(
+  "K18 200 random histories with kills, pauses, clock jumps and dispatcher restarts: never two live workers, no task lost",
+  {
+    timeout: LIMIT_MS,
+  },
+  () => expectAllWell({ histories: 200, chaosMs: 120_000 }),
+);
+
+describeIf("postgres", "PostgreSQL", () => {
+  let server: TestPostgres;
+  beforeAll(async () => {
+    server = await testPostgres();
+  }, POSTGRES_LIMIT_MS);
+  afterAll(() => server?.[Symbol.asyncDispose]());
+
+  test("K18 40 random histories: never two live workers, no task lost", { timeout: LIMIT_MS }, async () =>
+    expectAllWell({ histories: 40, chaosMs: 60_000, database: await server.createDatabase() }),
+  );
+});

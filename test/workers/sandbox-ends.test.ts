@@ -1,0 +1,131 @@
+import { describe, expect, test } from "vitest";
+import { visitSandbox } from "../../src/app/sandbox-of-task.ts";
+import { randomId } from "../../src/base/ids.ts";
+import { recordOf } from "../../src/dispatcher/launcher.ts";
+import { describeEngines } from "../docker/engine-bench.ts";
+import type { TestEngine } from "../helpers/engine.ts";
+import { USER_IMAGE } from "../helpers/engine-image.ts";
+import { LONG, type SandboxBench, sandboxBench } from "./sandbox-bench.ts";
+
+/** Ignores TERM, and so do two that left its group, one of them without its variables. They are known by the name. */
+const stubborn = (name: string) => `trap '' TERM
+  setsid sh -c 'trap "" TERM; while :; do sleep 0.2; done' ${name} &
+  (env -i /bin/sh -c '(setsid sh -c "while :; do sleep 0.2; done" ${name} &)')
+  until [ "$(pgrep -fc ' ${name}$')" -ge 2 ]; do sleep 0.1; done`;
+
+async function left(bench: SandboxBench, task: string, name: string): Promise<string> {
+  return (await (await visitSandbox(bench.app, task)).run(["bash", "-c", `pgrep -fc ' ${name}$'`])).stdout.trim();
+}
+
+function endings(engine: () => TestEngine | null): void {
+  test(
+    "K18 K19 ends with all that it started, also what ignores TERM, went away and forgot its variables",
+    async () => {
+      const bench = await sandboxBench(engine());
+      const name = `worker-${randomId(6)}`;
+      const claim = await bench.start(`${stubborn(name)}\necho leaves; exit 7`, { graceMs: 300 });
+      expect(await bench.exit(claim)).toMatchObject({ code: 7, signal: null, reason: "exited" });
+      expect(await bench.log(claim)).toContain("leaves");
+      expect(await left(bench, claim.task.id, name)).toBe("0");
+      await bench.over(claim);
+    },
+    LONG,
+  );
+
+  test(
+    "K18 is ended by whoever finds that its supervisor was killed, and nothing of it is left",
+    async () => {
+      const bench = await sandboxBench(engine());
+      const name = `worker-${randomId(6)}`;
+      const claim = await bench.start(`${stubborn(name)}\necho stays; while :; do sleep 0.2; done`, { graceMs: 300 });
+      await bench.untilLogged(claim, "stays");
+      const record = recordOf(await bench.run(claim));
+      process.kill(record?.supervisor.pid ?? 0, "SIGKILL");
+      await bench.over(claim);
+      expect(await left(bench, claim.task.id, name)).toBe("2");
+      await bench.launcher.end(await bench.run(claim), { graceMs: 300 });
+      expect(await left(bench, claim.task.id, name)).toBe("0");
+    },
+    LONG,
+  );
+
+  test(
+    "K18 is ended also when it has killed the keeper of its tree, and what it had put aside has escaped",
+    async () => {
+      const bench = await sandboxBench(engine());
+      const name = `worker-${randomId(6)}`;
+      const script = `setsid sh -c 'trap "" TERM; while :; do sleep 0.2; done' ${name} &
+        until pgrep -f ' ${name}$'; do sleep 0.1; done
+        kill -9 $(ps -o ppid= -p $PPID); while :; do sleep 0.2; done`;
+      const claim = await bench.start(script, { graceMs: 300 });
+      expect(await bench.exit(claim)).toMatchObject({ code: null, signal: "SIGKILL", reason: "exited" });
+      expect(await left(bench, claim.task.id, name)).toBe("0");
+    },
+    LONG,
+  );
+}
+
+describe("a worker in a sandbox on this machine", () => {
+  endings(() => null);
+
+  test(
+    "K4 K29 works in its workspace itself, and with the real program",
+    async () => {
+      const bench = await sandboxBench(null);
+      const claim = await bench.start("pwd; printf x >made; holdfast kanban complete --summary ok --artifact made");
+      await bench.over(claim);
+      expect(await bench.log(claim)).toContain(`${await bench.workspace(claim.task.id)}\n`);
+      expect(await bench.run(claim)).toMatchObject({ outcome: "completed", summary: "ok" });
+      expect(await bench.store.attachments(claim.task.id)).toMatchObject([{ name: "made", size: 1 }]);
+    },
+    LONG,
+  );
+
+  test(
+    "K20 does not begin without holdfastd, and says why",
+    async () => {
+      const bench = await sandboxBench(null, { TERMINAL_DAEMON: "off" });
+      const claim = await bench.start("echo never");
+      expect(await bench.exit(claim)).toMatchObject({ reason: "start_failed", error: expect.stringContaining("holdfastd does not run") });
+      expect(await bench.log(claim)).not.toContain("never");
+    },
+    LONG,
+  );
+});
+
+describeEngines("a worker in a container", (engine) => {
+  endings(engine);
+
+  test(
+    "K18 is ended also when it has killed the daemon that knew it",
+    async () => {
+      const bench = await sandboxBench(engine());
+      const name = `worker-${randomId(6)}`;
+      const script = `setsid sh -c 'trap "" TERM; while :; do sleep 0.2; done' ${name} &
+        kill -9 $(pgrep -fx '.*holdfastd.* serve .*')
+        while :; do sleep 0.2; done`;
+      const claim = await bench.start(script, { graceMs: 300 });
+      expect(await bench.exit(claim)).toMatchObject({ code: null, reason: "exited" });
+      expect(await bench.log(claim)).toContain("it is not known how the worker ended");
+      expect(await left(bench, claim.task.id, name)).toBe("0");
+    },
+    LONG,
+  );
+
+  test(
+    "K20 does not begin where it could not write to its workspace, unless it is the caller",
+    async () => {
+      const variables = { TERMINAL_DOCKER_IMAGE: USER_IMAGE };
+      const bench = await sandboxBench(engine(), variables);
+      const first = await bench.start("echo x >made");
+      // Podman lets also an ordinary user have what it allows to containers, so that one can write there.
+      const podman = engine().host === "";
+      const refusal = { reason: "start_failed", error: expect.stringMatching(/could not write to .* user 1000$/) };
+      expect(await bench.exit(first)).toMatchObject(podman ? { code: 0, reason: "exited" } : refusal);
+      const same = await sandboxBench(engine(), { ...variables, TERMINAL_DOCKER_RUN_AS_HOST_USER: "true" });
+      const claim = await same.start("echo x >made; ls -ln made");
+      expect(await same.exit(claim)).toMatchObject({ code: 0 });
+    },
+    LONG,
+  );
+});

@@ -1,0 +1,123 @@
+import { mkdir, readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { findSandbox } from "../../src/app/sandbox-of-task.ts";
+import { removeTaskSandbox } from "../../src/app/sandbox-worker.ts";
+import { describeEngines } from "../docker/engine-bench.ts";
+import { LONG, sandboxBench } from "./sandbox-bench.ts";
+
+describeEngines("a worker in a container", (engine) => {
+  test(
+    "K4 K28 K29 reads its task, comments, makes a child, attaches and completes, with no program and no database there",
+    async () => {
+      const bench = await sandboxBench(engine());
+      const script = `
+        set -e
+        holdfast kanban context >context.txt
+        grep -q 'Workspace: scratch in /workspace' context.txt
+        child=$(holdfast kanban create 'a child' --assignee default)
+        printf report | holdfast kanban comment -
+        printf report >out.txt
+        mkdir sub && cd sub
+        holdfast kanban attach ../out.txt
+        cat "$(holdfast kanban attachments --json | grep -o '/[^"]*/attachments/[^"]*')"
+        echo " in $HOLDFAST_WORKSPACE as $HOLDFAST_TASK of $HOLDFAST_BOARD, \${HOLDFAST_HOME-no home}"
+        holdfast kanban complete --summary "all done" --metadata '{"files": 1}' --artifact ../context.txt --created "$child"`;
+      const claim = await bench.start(script, { task: { title: "the title" } });
+      const { id } = claim.task;
+      await bench.over(claim);
+      expect(await bench.log(claim)).toContain(`report in /workspace as ${id} of default, no home\n`);
+      expect(await bench.store.getTask(id)).toMatchObject({ status: "done" });
+      expect(await bench.run(claim)).toMatchObject({ outcome: "completed", summary: "all done", metadata: { files: 1 } });
+      expect((await bench.store.comments(id)).map(({ body, author, run }) => [author, body, run])).toEqual([
+        ["default", "report", claim.run.id],
+      ]);
+      const attachments = await bench.store.attachments(id);
+      expect(attachments.map(({ name }) => name)).toEqual(["out.txt", "context.txt"]);
+      expect(await readFile(attachments[0]?.path ?? "", "utf8")).toBe("report");
+      expect(await readFile(attachments[1]?.path ?? "", "utf8")).toContain("- Title: the title");
+      expect(await readFile(join(await bench.workspace(id), "out.txt"), "utf8")).toBe("report");
+      // It stays for a retry, until somebody says that the task is finished.
+      expect(await findSandbox(bench.app, id)).not.toBeNull();
+      expect(await removeTaskSandbox(bench.app, id, "default")).toBe(true);
+      expect(await findSandbox(bench.app, id)).toBeNull();
+      expect(await removeTaskSandbox(bench.app, id, "default")).toBe(false);
+    },
+    LONG,
+  );
+
+  test(
+    "K4 K20 K27 finds its sandbox again in the next run, gets a new one for another workspace, and never works in the wrong one",
+    async () => {
+      const bench = await sandboxBench(engine());
+      const script = "cat file /var/mark; echo kept >file; echo mark >/var/mark; readlink /proc/self/cwd";
+      const first = await bench.start(script);
+      const { id } = first.task;
+      expect(await bench.exit(first)).toMatchObject({ code: 0, signal: null, reason: "exited" });
+      await bench.over(first);
+      await bench.release(first);
+      const second = await bench.start(script, { again: id });
+      await bench.exit(second);
+      expect(await bench.log(second)).toMatch(/kept\nmark\n\/workspace\n$/);
+      await bench.over(second);
+      await bench.release(second);
+
+      const other = join(bench.home, "other");
+      await mkdir(other);
+      await writeFile(join(other, "file"), "of another\n");
+      const third = await bench.start(script, { again: id, workspace: other });
+      await bench.exit(third);
+      expect(await bench.log(third)).toMatch(/of another\n.*\/var\/mark.*\n\/workspace\n$/);
+      await bench.over(third);
+      await bench.release(third);
+
+      const { sandbox } = await (await bench.app.forTask(id)).lifecycle().then(async (lifecycle) => {
+        const own = await bench.app.forTask(id);
+        return lifecycle.acquire(await own.owner(id), await own.spec());
+      });
+      await sandbox.processes.start("sleep 600");
+      const fourth = await bench.start(script, { again: id });
+      expect(await bench.exit(fourth)).toMatchObject({
+        reason: "start_failed",
+        error: expect.stringMatching(/has another workspace than .*it is in use/),
+      });
+    },
+    LONG,
+  );
+
+  test(
+    "K4 K27 K31 in the sandbox that its profile shares, two work at once, each in its own copy of its workspace",
+    async () => {
+      const bench = await sandboxBench(engine());
+      const script = `
+        read -r word <given
+        echo "$word" >made
+        echo "sees $HOLDFAST_IMAGES"
+        : >"/tmp/$word"
+        until [ -e /tmp/one ] && [ -e /tmp/two ]; do sleep 0.1; done
+        pwd
+        [ "$word" = two ] || holdfast kanban block "$word" --kind needs_input`;
+      const workspaces = await Promise.all(
+        ["one", "two"].map(async (word) => {
+          const path = join(bench.home, word);
+          await mkdir(path);
+          await writeFile(join(path, "given"), word);
+          return path;
+        }),
+      );
+      const claims = [];
+      for (const workspace of workspaces)
+        claims.push(await bench.start(script, { sandbox: "profile", workspace, images: [join(workspace, "given")] }));
+      for (const claim of claims) await bench.over(claim);
+      for (const [index, claim] of claims.entries()) {
+        expect(await bench.log(claim)).toContain(`sees ["/workspace/${claim.task.id}/given"]\n/workspace/${claim.task.id}\n`);
+        expect(await readFile(join(workspaces[index] ?? "", "made"), "utf8")).toBe(index === 0 ? "one\n" : "two\n");
+      }
+      const [one, two] = await Promise.all(claims.map((claim) => bench.run(claim)));
+      expect(one).toMatchObject({ outcome: "blocked", error: null });
+      // It said nothing: what that means is for the dispatcher to say.
+      expect(two).toMatchObject({ outcome: null, worker: { exit: { code: 0, reason: "exited" } } });
+    },
+    LONG,
+  );
+});
