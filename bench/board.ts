@@ -8,6 +8,7 @@ import type { Benchmark } from "./measure.ts";
 
 const SIZES = [1000, 10_000, 100_000];
 const SAMPLE = 3000;
+const WAITING = 1000;
 const BY = { by: "bench" };
 
 export const benchmark: Benchmark = {
@@ -24,6 +25,7 @@ export const benchmark: Benchmark = {
         notes.push(await describe(store, { count: size, plain: join(directory, `plain-${size}.db`) }));
         count = size + SAMPLE;
       }
+      notes.push(await describePass(store, join(directory, "board.db")));
       return { timings: [], notes };
     } finally {
       await rm(directory, { recursive: true });
@@ -51,6 +53,18 @@ async function describe(store: Store, { count, plain }: { count: number; plain: 
     `${count.toLocaleString("en")} tasks: plain ${baseline}, create ${created}, claim + complete ${worked}`,
     `the first 100 ready in ${list}, open runs in ${open}, counts in ${counted}`,
   ].join(", ");
+}
+
+/** What a dispatcher reads each time, on a board of which nearly all is finished. */
+async function describePass(store: Store, path: string): Promise<string> {
+  const database = new DatabaseSync(path);
+  database.exec("update tasks set status = 'done' where status = 'ready'");
+  database.close();
+  const ids = await create(store, WAITING);
+  for (const id of ids.slice(0, WAITING / 10)) await store.claim(id, BY);
+  const finished = (await store.counts("default")).done.toLocaleString("en");
+  const [waiting, open] = [await middle(() => store.waiting("default")), await middle(() => store.openRuns("default"))];
+  return `${finished} finished: the ${WAITING - WAITING / 10} that wait in ${waiting}, the ${WAITING / 10} open runs in ${open}`;
 }
 
 async function create(store: Store, count: number): Promise<string[]> {
@@ -98,4 +112,14 @@ async function time(action: () => unknown): Promise<string> {
   const startedAt = performance.now();
   await action();
   return `${(performance.now() - startedAt).toFixed(1)} ms`;
+}
+
+async function middle(action: () => unknown): Promise<string> {
+  const times: number[] = [];
+  for (let round = 0; round < 21; round += 1) {
+    const startedAt = performance.now();
+    await action();
+    times.push(performance.now() - startedAt);
+  }
+  return `${times.toSorted((a, b) => a - b)[10]?.toFixed(1)} ms`;
 }

@@ -10,6 +10,7 @@ export interface Timing {
   readonly label: string;
   readonly p50: number;
   readonly p95: number;
+  readonly p99: number;
   readonly n: number;
 }
 
@@ -36,7 +37,12 @@ export async function measure(cases: readonly Case[], { rounds, warmups = 3 }: {
       if (round >= 0) samples.get(label)?.push(performance.now() - startedAt);
     }
   }
-  return [...samples].map(([label, times]) => ({ label, p50: percentile(times, 50), p95: percentile(times, 95), n: times.length }));
+  return [...samples].map(([label, times]) => toTiming(label, times));
+}
+
+/** For times that were not taken around one call. */
+export function toTiming(label: string, times: readonly number[]): Timing {
+  return { label, p50: percentile(times, 50), p95: percentile(times, 95), p99: percentile(times, 99), n: times.length };
 }
 
 /** A case that runs a command to its end; a command that fails ends the benchmark, for its time would say nothing. */
@@ -62,7 +68,7 @@ export function timingOf(timings: readonly Timing[], label: string): Timing {
   return found;
 }
 
-function percentile(values: readonly number[], percent: number): number {
+export function percentile(values: readonly number[], percent: number): number {
   const sorted = values.toSorted((a, b) => a - b);
   return sorted[Math.min(sorted.length - 1, Math.floor((sorted.length * percent) / 100))] ?? Number.NaN;
 }
