@@ -89,7 +89,7 @@ function countTests(report: VitestReport | undefined) {
     passed: tests.filter(({ status }) => status === "passed").length,
     skipped: skipped.length,
     failures: [...failed, ...brokenFiles],
-    skips: countBy(skipped.map(({ fullName }) => /\[(needs .*?)\]/.exec(fullName)?.[1] ?? fullName)),
+    skips: countBy(skipped.map(({ fullName }) => /\[([^\]]+)\]/.exec(fullName)?.[1] ?? fullName)),
   };
 }
 

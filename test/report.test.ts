@@ -34,11 +34,17 @@ describe("the report of ./check", () => {
   });
 
   test("counts skips and groups them by their reason", () => {
-    const skipped = [result("skipped", "x [needs zsh: gone] a"), result("pending", "x [needs zsh: gone] b"), result("todo", "c")];
+    const skipped = [
+      result("skipped", "x [needs zsh: gone] a"),
+      result("pending", "x [needs zsh: gone] b"),
+      result("todo", "c"),
+      result("skipped", "y [no such thing] d"),
+    ];
     const shown = lines([step(TEST_STEP)], { testResults: [file("passed", [result("passed", "a"), ...skipped])] });
     expect(shown).toContain("  2 tests: needs zsh: gone");
+    expect(shown).toContain("  1 test: no such thing");
     expect(shown).toContain("  1 test: c");
-    expect(shown.at(-1)).toBe("1 passed, 0 failed, 3 skipped");
+    expect(shown.at(-1)).toBe("1 passed, 0 failed, 4 skipped");
   });
 
   test.each([
