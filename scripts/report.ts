@@ -35,6 +35,8 @@ export interface Summary {
 
 /** The step whose result is not counted as one but test by test. */
 export const TEST_STEP = "tests";
+/** As ./check runs them, side by side. */
+const LANES = ["others", "engines"];
 
 if (import.meta.main) {
   const summary = summarize(...readResults(process.argv[2] ?? "."));
@@ -43,21 +45,25 @@ if (import.meta.main) {
   process.exitCode = summary.failures.length > 0 ? 1 : 0;
 }
 
-/** `steps.tsv` has a line per step: name, exit status, milliseconds. A missing test report means that vitest did not get that far. */
-function readResults(directory: string): [Step[], VitestReport | undefined] {
+/** `steps.tsv` has a line per step: name, exit status, milliseconds. */
+export function readResults(directory: string): [Step[], VitestReport] {
   const lines = readFileSync(join(directory, "steps.tsv"), "utf8").trim().split("\n");
   const steps = lines
     .map((line) => line.split("\t"))
     .map(([name = "", status, milliseconds]) => ({ name, status: Number(status), milliseconds: Number(milliseconds) }));
+  return [steps, { testResults: LANES.flatMap((lane) => readLane(directory, lane)) }];
+}
+
+/** Without a report of its own, vitest did not get that far. */
+function readLane(directory: string, lane: string): VitestReport["testResults"] {
   try {
-    return [steps, JSON.parse(readFileSync(join(directory, "vitest.json"), "utf8"))];
+    return (JSON.parse(readFileSync(join(directory, `vitest-${lane}.json`), "utf8")) as VitestReport).testResults;
   } catch (error) {
-    console.error(`no test report: ${error}`);
-    return [steps, undefined];
+    return [{ name: lane, status: "failed", message: `these tests left no report: ${error}`, assertionResults: [] }];
   }
 }
 
-export function summarize(steps: readonly Step[], report: VitestReport | undefined): Summary {
+export function summarize(steps: readonly Step[], report: VitestReport): Summary {
   const tests = countTests(report);
   const others = steps.filter(({ name }) => name !== TEST_STEP);
   const failedSteps = others.filter(({ status }) => status !== 0).map(({ name, status }) => `${name} (exit status ${status})`);
@@ -71,8 +77,7 @@ export function summarize(steps: readonly Step[], report: VitestReport | undefin
   return { steps, passed: tests.passed + others.length - failedSteps.length, skipped: tests.skipped, failures, skips: tests.skips };
 }
 
-function countTests(report: VitestReport | undefined) {
-  const files = report?.testResults ?? [];
+function countTests({ testResults: files }: VitestReport) {
   const tests = files.flatMap((file) => file.assertionResults.map((result) => ({ ...result, file: relative(process.cwd(), file.name) })));
   const failed = tests
     .filter(({ status }) => status === "failed")

@@ -1,5 +1,8 @@
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { renderSummary, summarize, TEST_STEP, type VitestReport } from "../scripts/report.ts";
+import { readResults, renderSummary, summarize, TEST_STEP, type VitestReport } from "../scripts/report.ts";
+import { temporaryDirectory } from "./helpers/temporary-directory.ts";
 
 const step = (name: string, status = 0) => ({ name, status, milliseconds: 100 });
 const result = (status: string, fullName: string) => ({ status, fullName, ancestorTitles: [] });
@@ -51,9 +54,17 @@ describe("the report of ./check", () => {
     ["a file that could not be loaded", [step(TEST_STEP, 1)], { testResults: [...good.testResults, file("failed", [], "boom\nat x")] }],
     ["an error outside the tests", [step(TEST_STEP, 1)], good],
     ["no tests at all", [step(TEST_STEP)], { testResults: [] }],
-    ["a crashed test runner", [step(TEST_STEP, 134)], undefined],
-    ["tests that were not run", [step("types")], undefined],
+    ["tests that were not run", [step("types")], { testResults: [] }],
   ])("counts %s as one failure", (_, steps, report) => {
     expect(count(steps, report)).toMatch(/^\d+ passed, 1 failed$/);
+  });
+
+  test("names the tests that left no report, and counts the others", async () => {
+    await using directory = await temporaryDirectory();
+    await writeFile(join(directory.path, "steps.tsv"), `${TEST_STEP}\t134\t100\n`);
+    await writeFile(join(directory.path, "vitest-others.json"), JSON.stringify(good));
+    const shown = lines(...readResults(directory.path));
+    expect(shown.join("\n")).toContain("engines: these tests left no report");
+    expect(shown.at(-1)).toBe("2 passed, 1 failed");
   });
 });
