@@ -221,7 +221,7 @@ describeIf(["cc", "dockerd", "mmdebstrap"], "a caller with credentials", () => {
     );
 
     async function daemonSecret(): Promise<string> {
-      const [install = ""] = await readdir(join(cli.home, "sandboxes/docker"));
+      const install = (await readFile(join(cli.home, "install-id"), "utf8")).trim();
       return readFile(join(await runDirectoryOf(join(cli.home, "sandboxes/docker", install, "default/default")), "secret"), "utf8");
     }
   });
