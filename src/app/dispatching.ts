@@ -75,6 +75,7 @@ export async function openDispatching(app: App, { stays, log = app.log }: Dispat
     workspaces,
     removeSandboxes: removeSandboxesOf(app, configs),
     leftBehind: () => leftBehind(app, log),
+    settings,
     log,
   });
   const splitter = createSplitter(app, { configs, log });

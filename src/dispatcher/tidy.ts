@@ -1,57 +1,76 @@
-/** @module What a finished task leaves: its workspace and its sandbox go when nothing of it lives any more (K30). */
+/**
+ * @module What runs leave that have ended by their worker's own word. A worker may outlive both that word and its supervisor, and then nobody
+ * else would end it (K18). The workspace and the sandbox of a finished task go when nothing of it lives any more (K30).
+ */
 import { describeError } from "../base/errors.ts";
 import type { Logger } from "../base/log.ts";
+import type { EventKind } from "../board/events.ts";
+import type { Run } from "../board/runs.ts";
 import type { Store } from "../board/store.ts";
 import type { Task } from "../board/task.ts";
 import { isFinished } from "../board/transitions.ts";
+import { isKnownDead } from "./predecessors.ts";
+import type { ReadSettings } from "./settings.ts";
 import type { Launcher } from "./worker.ts";
 import type { Workspaces } from "./workspace.ts";
 
+/** The last words of workers, and what ends a task without one. */
+const ENDS: ReadonlySet<EventKind> = new Set(["completed", "blocked", "waiting", "review_requested", "changes_requested", "archived"]);
+/** So many events before this dispatcher began are looked at, for workers that outlived the one before. */
+const LOOK_BACK = 1000;
+
 export interface TidyOptions {
   readonly store: Pick<Store, "events" | "lastEvent" | "runs" | "getTask">;
-  readonly launcher: Pick<Launcher, "look">;
+  readonly launcher: Pick<Launcher, "look" | "end">;
   readonly workspaces: Pick<Workspaces, "settle">;
   /** Removes the sandboxes that belonged to the task alone. */
   readonly removeSandboxes: (task: Task, profiles: readonly string[]) => Promise<void>;
   /** Tasks of which something is left from before this dispatcher began. Some of them may not be finished. */
   readonly leftBehind: () => Promise<readonly string[]>;
+  readonly settings: () => Promise<ReadSettings>;
   readonly log: Logger;
 }
 
 export interface Tidy {
-  /** Looks at what was finished since the last time, and at what could not go then. */
+  /** Looks at what has ended since the last time, and at what could not go then. */
   round(): Promise<void>;
 }
 
-export function createTidy({ store, launcher, workspaces, removeSandboxes, leftBehind, log }: TidyOptions): Tidy {
+export function createTidy({ store, launcher, workspaces, removeSandboxes, leftBehind, settings, log }: TidyOptions): Tidy {
   let since: number | undefined;
   const pending = new Set<string>();
 
   const collect = async () => {
     if (since === undefined) {
-      since = await store.lastEvent();
+      const last = await store.lastEvent();
       for (const task of await leftBehind()) pending.add(task);
+      for (const { kind, task } of await store.events({ since: Math.max(0, last - LOOK_BACK), limit: LOOK_BACK })) {
+        if (ENDS.has(kind) && task !== null && (await leftWorkers(task)).length > 0) pending.add(task);
+      }
+      since = last;
     }
     for (;;) {
       const events = await store.events({ since });
       for (const { id, kind, task } of events) {
         since = id;
-        if ((kind === "completed" || kind === "archived") && task !== null) pending.add(task);
+        if (ENDS.has(kind) && task !== null) pending.add(task);
       }
       if (events.length === 0) return;
     }
   };
+  /** Those of ended runs of which nobody has said that they are dead. */
+  const leftWorkers = async (task: string) => (await store.runs({ task })).filter(mayLive);
   const settle = async (id: string) => {
-    const task = await store.getTask(id);
-    if (!isFinished(task.status)) {
-      pending.delete(id);
-      return;
+    for (const run of await leftWorkers(id)) {
+      const seen = await launcher.look(run);
+      // Its supervisor gives it a while, in which it may still write the last of its files.
+      if (seen === "alive") return;
+      if (seen === "gone") await launcher.end(run, { graceMs: (await settings()).settings.graceMs });
     }
-    const runs = await store.runs({ task: id });
-    const states = await Promise.all(runs.filter(({ worker }) => worker !== null).map((run) => launcher.look(run)));
-    // Its worker may still write the last of its files.
-    if (states.includes("alive")) return;
     pending.delete(id);
+    const task = await store.getTask(id);
+    if (!isFinished(task.status)) return;
+    const runs = await store.runs({ task: id });
     await removeSandboxes(task, [...new Set(runs.map(({ profile }) => profile))]);
     const { kept } = await workspaces.settle(task);
     if (kept !== null) log.debug(`the workspace of ${id} stays: ${kept}`);
@@ -70,4 +89,8 @@ export function createTidy({ store, launcher, workspaces, removeSandboxes, leftB
       }
     },
   };
+}
+
+function mayLive(run: Run): boolean {
+  return run.endedAt !== null && run.worker !== null && !isKnownDead(run);
 }

@@ -2,13 +2,15 @@ import { expect, test } from "vitest";
 import { silentLogger } from "../../src/base/log.ts";
 import { openStore } from "../../src/board/store.ts";
 import { createTidy } from "../../src/dispatcher/tidy.ts";
+import { defaultSettings } from "../workers/bench.ts";
 
 async function open(alive: () => boolean, leftBehind: string[] = []) {
+  const ended: number[] = [];
   const store = await openStore(":memory:");
   const gone: string[] = [];
   const tidy = createTidy({
     store,
-    launcher: { look: async () => (alive() ? "alive" : "gone") },
+    launcher: { look: async () => (alive() ? "alive" : "gone"), end: async ({ id }) => void ended.push(id) },
     workspaces: {
       async settle({ id }) {
         gone.push(`workspace of ${id}`);
@@ -17,13 +19,39 @@ async function open(alive: () => boolean, leftBehind: string[] = []) {
     },
     removeSandboxes: async ({ id }, profiles) => void gone.push(`sandboxes of ${id} for ${profiles.join()}`),
     leftBehind: async () => leftBehind,
+    settings: async () => ({ settings: defaultSettings(), warnings: [] }),
     log: silentLogger,
   });
   const { task } = await store.createTask({ title: "x", assignee: "coder" }, { by: "test" });
-  const { token } = await store.claim(task.id, { by: "dispatcher/1" });
+  const { token, run } = await store.claim(task.id, { by: "dispatcher/1" });
   await store.recordWorker(task.id, token, { pid: 1 });
-  return { store, tidy, gone, id: task.id, token };
+  return { store, tidy, gone, ended, id: task.id, run: run.id, token };
 }
+
+test("K18 a worker that outlives its last word and its supervisor is ended, once, also when a dispatcher before has seen that word", async () => {
+  for (const before of [true, false]) {
+    let alive = true;
+    const { store, tidy, gone, ended, id, run, token } = await open(() => alive);
+    if (!before) await tidy.round();
+    await store.block(id, { reason: "a question" }, { token });
+    await tidy.round();
+    expect(ended).toEqual([]);
+    alive = false;
+    await tidy.round();
+    await tidy.round();
+    expect({ ended, gone }).toEqual({ ended: [run], gone: [] });
+    await store[Symbol.asyncDispose]();
+  }
+});
+
+test("K18 one whose supervisor has told its end is left alone", async () => {
+  const { store, tidy, ended, id, run, token } = await open(() => false);
+  await store.block(id, { reason: "a question" }, { token });
+  await store.recordExit(run, { code: 0, signal: null, reason: "exited" });
+  await tidy.round();
+  expect(ended).toEqual([]);
+  await store[Symbol.asyncDispose]();
+});
 
 test("K30 what a finished task leaves goes when its worker is gone, and once", async () => {
   let alive = true;

@@ -6,6 +6,7 @@ import { mkdir, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { HoldfastError, systemCode } from "../../src/base/errors.ts";
+import { findProcess } from "../../src/base/process-tree.ts";
 import { recordOf } from "../../src/dispatcher/launcher.ts";
 import { type DispatcherHandle, type FaultBench, openFaultBench } from "./bench.ts";
 import { createRandom, type Random } from "./random.ts";
@@ -87,6 +88,8 @@ export async function runChaos({ histories, chaosMs, database, limitMs }: ChaosO
     chaos.counts.begun = chaos.begun.size;
     await calmDown(chaos);
     const lost = await settle(chaos, limitMs);
+    // Whose supervisor was killed after the last word is ended by a dispatcher.
+    await workersGone(chaos, limitMs);
     await Promise.all([...chaos.dispatchers].map((each) => each.end("SIGTERM")));
     const left = await nothingLeft(bench, limitMs);
     return { seed: random.seed, lost, left, ...(await evidence(chaos)), faults: await bench.store.check(), counts: chaos.counts };
@@ -249,6 +252,14 @@ async function settle({ bench: { store }, counts, tasks }: Chaos, limitMs: numbe
 }
 
 /** Those who have said their last word may take half a minute to go. */
+async function workersGone({ directory, tasks }: Chaos, limitMs: number): Promise<void> {
+  const lines = (await Promise.all(tasks.map((task) => linesOf(join(directory, "tasks", task, "pids"))))).flat();
+  const workers = lines.map((line) => line.split(" ")).map(([pid = "", startedAt = ""]) => ({ pid: Number(pid), startedAt }));
+  const lives = ({ pid, startedAt }: (typeof workers)[number]) => findProcess(pid)?.startedAt === startedAt;
+  const end = performance.now() + limitMs;
+  while (workers.some(lives) && performance.now() < end) await pause(200);
+}
+
 async function nothingLeft(bench: FaultBench, limitMs: number): Promise<number[]> {
   const end = performance.now() + limitMs;
   let left = bench.processes();

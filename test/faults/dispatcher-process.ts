@@ -11,6 +11,7 @@ import { createLauncher, DISPATCHER } from "../../src/dispatcher/launcher.ts";
 import { currentPlace } from "../../src/dispatcher/place.ts";
 import type { DispatchSettings } from "../../src/dispatcher/settings.ts";
 import { createSupervisors } from "../../src/dispatcher/supervisors.ts";
+import { createTidy } from "../../src/dispatcher/tidy.ts";
 import { createWorkspaces } from "../../src/dispatcher/workspaces/create-workspaces.ts";
 
 export interface DispatcherProcess {
@@ -58,31 +59,43 @@ const launcher = createLauncher({
   onEnd: () => wake(),
   clock: systemClock,
 });
+const workspaces = createWorkspaces({ store, files, clock: systemClock, log });
+const readSettings = async () => ({ settings, warnings: [] });
 const dispatcher = createDispatcher({
   store,
   launcher,
-  workspaces: createWorkspaces({ store, files, clock: systemClock, log }),
+  workspaces,
   workers: {
     async settingsOf(profile) {
       const command = config.workers[profile];
       return command === undefined ? null : { command, sandbox: "none", env: {}, maxRuntimeMs: null, skills: [], vision: false };
     },
   },
-  settings: async () => ({ settings, warnings: [] }),
+  settings: readSettings,
   holder: `${DISPATCHER}${process.pid}`,
   clock: systemClock,
+  log,
+});
+const tidy = createTidy({
+  store,
+  launcher,
+  workspaces,
+  removeSandboxes: async () => {},
+  leftBehind: async () => [],
+  settings: readSettings,
   log,
 });
 const service = createDispatchService({
   store,
   dispatcher,
-  settings: async () => ({ settings, warnings: [] }),
+  settings: readSettings,
   clock: systemClock,
   log,
   onPass: (board, { spawned, skipped_locked: locked }) => {
     say(`pass ${board} ${locked ? "waits" : "leads"}`);
     for (const { task } of spawned) say(`spawned ${task}`);
   },
+  afterRound: () => tidy.round(),
 });
 wake = service.wake;
 process.once("SIGTERM", async () => {
