@@ -5,13 +5,15 @@ import { describe, expect, test, vi } from "vitest";
 import { findProcess } from "../../src/base/process-tree.ts";
 import { boardFiles } from "../../src/board/files.ts";
 import type { Status } from "../../src/board/transitions.ts";
-import { recordOf } from "../../src/dispatcher/launcher.ts";
+import { DISPATCHER, recordOf } from "../../src/dispatcher/launcher.ts";
 import { type FaultBench, type FaultBenchOptions, openFaultBench } from "./bench.ts";
 import { describeDatabases } from "./describe-databases.ts";
 
 const LIMIT = { timeout: 60_000, interval: 50 };
 const TEST = { timeout: 120_000 };
 const ME = { by: "me" };
+/** A dispatcher that was killed right then; what a person revokes is left to that person for half a minute. */
+const REVOKED = { by: `${DISPATCHER}before`, reason: "reclaimed" };
 const VERBS = join(import.meta.dirname, "verbs-worker.ts");
 const MIB = 1024 * 1024;
 
@@ -49,7 +51,7 @@ describe("a worker under a real dispatcher", () => {
     const { id, file } = await add(bench);
     await lines(file("pids"));
     const [run] = await bench.store.runs({ task: id });
-    await bench.store.revoke(run?.id ?? 0, { by: "me", reason: "for fun" });
+    await bench.store.revoke(run?.id ?? 0, REVOKED);
     const [first = "", second = ""] = await lines(file("pids"), 2);
     expect(alive([first, second])).toEqual([second]);
   });
@@ -143,7 +145,7 @@ describeDatabases((database) => {
     const { id, file } = await add(bench);
     await vi.waitFor(() => expect(existsSync(file("token"))).toBe(true), LIMIT);
     const [run] = await bench.store.runs({ task: id });
-    await bench.store.revoke(run?.id ?? 0, { by: "me", reason: "for fun" });
+    await bench.store.revoke(run?.id ?? 0, REVOKED);
     expect(await lines(file("answers"), 4)).toEqual(["claim-lost", "claim-lost", "claim-lost", "accepted"]);
     await untilStatus(bench, id, "done");
     expect((await bench.store.runs({ task: id })).map(({ outcome }) => outcome)).toEqual(["reclaimed", "completed"]);
