@@ -215,7 +215,7 @@ async function take(session: Session, task: Standing, options: ClaimOptions & { 
     heartbeat_at: at,
   };
   if (task.run_id !== null) throw refusal(task, "claim", `run ${task.run_id} is still open`);
-  const run = await insertRun(session, row);
+  const run = await insertRun(session, { ...row, board: task.board });
   const changes = { started_at: task.started_at ?? at, guard_reason: null, guard_until: null };
   const payload = { profile: worker, expiresAt: row.expires_at };
   const moved = await moveTask(session, task, { action: "claim", mover: { kind: as, name }, kind: "claimed", at, run, changes, payload });

@@ -99,10 +99,10 @@ export async function first<Row>(rows: Promise<readonly Row[]>): Promise<Row | u
 
 /** Puts values into their places, among those that never change. */
 function binder<Values extends object>(parameters: readonly unknown[]): Form<Values>["bind"] {
-  const names = parameters.map((each) => (isHole(each) ? (each.hole as keyof Values) : undefined));
+  const holes = parameters.flatMap((each, index) => (isHole(each) ? [{ index, name: each.hole as keyof Values }] : []));
   return (values) => {
-    const bound = [...parameters];
-    for (const [index, name] of names.entries()) if (name !== undefined) bound[index] = values[name] ?? null;
+    const bound = parameters.slice();
+    for (const { index, name } of holes) bound[index] = values[name] ?? null;
     return bound;
   };
 }

@@ -146,6 +146,7 @@ async function closeRun(session: Session, task: Standing, { mover, at, end }: Cl
     return await insertRun(session, {
       ...NEW_RUN,
       task: task.id,
+      board: task.board,
       phase: task.phase,
       profile: mover.name,
       claimed_by: mover.name,

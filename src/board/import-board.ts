@@ -124,8 +124,10 @@ async function importSeries(session: Session, { id, series, successor, repeat }:
   });
 }
 
-async function importRuns({ session, data, at, ids, runs }: Importing): Promise<void> {
-  for (const run of data.runs) runs.set(run.id, await insertRun(session, { ...runColumns(run, at), task: mapped("task", run.task, ids) }));
+async function importRuns({ session, data, board, at, ids, runs }: Importing): Promise<void> {
+  for (const run of data.runs) {
+    runs.set(run.id, await insertRun(session, { ...runColumns(run, at), board, task: mapped("task", run.task, ids) }));
+  }
 }
 
 async function importComments({ session, data, ids, runs }: Importing): Promise<Map<number, number>> {

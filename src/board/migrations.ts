@@ -188,22 +188,16 @@ function repeatsAndDeadlines({ schema }: Kysely<Tables>, dialect: DialectName) {
       .where(sql<boolean>`deadline is not null and overdue_at is null and status not in ('done', 'archived')`),
     schema.alterTable("runs").addColumn("board", "text"),
     sql`update runs set board = (select board from tasks where tasks.id = runs.task)`,
-    // For numbers about all that ever was. They cost something only when a run or task ends.
-    schema
-      .createIndex("tasks_finished")
-      .on("tasks")
-      .columns(["board", "status", "assignee"])
-      .where(sql<boolean>`status in ('done', 'archived')`),
+    // For numbers about all that ever was. It costs something only when a run ends.
     schema.createIndex("runs_sums").on("runs").columns(["board", "outcome", "cost", "tokens"]).where(sql.ref("outcome"), "is not", null),
     schema.createIndex("tasks_guard").on("tasks").column("guard_until").where(sql.ref("guard_until"), "is not", null),
   ];
 }
 
-/** For those that were finished last, of any number. It costs something only when a task ends. */
+/** For those that were finished last, of any number, and for how many each assignee has. It costs something only when a task ends. */
 function newestFirst() {
-  return [
-    sql`create index tasks_newest on tasks (board, status, (coalesce(completed_at, created_at)), seq) where status in ('done', 'archived')`,
-  ];
+  const columns = sql.raw("board, status, (coalesce(completed_at, created_at)), seq, assignee");
+  return [sql`create index tasks_finished on tasks (${columns}) where status in ('done', 'archived')`];
 }
 
 function oneOf(column: string, words: readonly string[]): RawBuilder<boolean> {

@@ -65,12 +65,15 @@ const END = statement<EndValues>((build, hole) =>
     .where("ended_at", "is", null),
 );
 
-const INSERT = statement<Omit<RunRow, "id">, { id: number }>((build, hole) =>
+/** `board` is that of its task. */
+export type NewRun = Omit<RunRow, "id"> & { readonly board: string };
+
+const INSERT = statement<NewRun, { id: number }>((build, hole) =>
   build
     .insertInto("runs")
     .values({
       task: hole("task"),
-      board: build.selectFrom("tasks").select("board").where("id", "=", hole("task")),
+      board: hole("board"),
       profile: hole("profile"),
       phase: hole("phase"),
       token_hash: hole("token_hash"),
@@ -113,7 +116,7 @@ export const NEW_RUN = {
   tokens: null,
 } as const satisfies Partial<RunRow>;
 
-export async function insertRun(session: Session, row: Omit<RunRow, "id">): Promise<number> {
+export async function insertRun(session: Session, row: NewRun): Promise<number> {
   const [inserted] = await session.all(INSERT, row);
   if (inserted === undefined) throw new HoldfastError("internal", `the run of ${row.task} got no id`);
   return inserted.id;
