@@ -4,7 +4,7 @@
  */
 import { describeError } from "../base/errors.ts";
 import type { Logger } from "../base/log.ts";
-import type { EventKind } from "../board/events.ts";
+import type { BoardEvent, EventKind } from "../board/events.ts";
 import type { Run } from "../board/runs.ts";
 import type { Store } from "../board/store.ts";
 import type { Task } from "../board/task.ts";
@@ -40,26 +40,26 @@ export function createTidy({ store, launcher, workspaces, removeSandboxes, leftB
   let since: number | undefined;
   const pending = new Set<string>();
 
-  const collect = async () => {
-    if (since === undefined) {
-      const last = await store.lastEvent();
-      for (const task of await leftBehind()) pending.add(task);
-      for (const { kind, task } of await store.events({ since: Math.max(0, last - LOOK_BACK), limit: LOOK_BACK })) {
-        if (ENDS.has(kind) && task !== null && (await leftWorkers(task)).length > 0) pending.add(task);
-      }
-      since = last;
-    }
-    for (;;) {
-      const events = await store.events({ since });
-      for (const { id, kind, task } of events) {
-        since = id;
-        if (ENDS.has(kind) && task !== null) pending.add(task);
-      }
-      if (events.length === 0) return;
-    }
-  };
   /** Those of ended runs of which nobody has said that they are dead. */
   const leftWorkers = async (task: string) => (await store.runs({ task })).filter(mayLive);
+  /** @returns the last event of the time before this dispatcher */
+  const lookBack = async () => {
+    const last = await store.lastEvent();
+    for (const task of await leftBehind()) pending.add(task);
+    const before = await store.events({ since: Math.max(0, last - LOOK_BACK), limit: LOOK_BACK });
+    for (const task of new Set(endedIn(before))) if ((await leftWorkers(task)).length > 0) pending.add(task);
+    return last;
+  };
+  const collect = async () => {
+    since ??= await lookBack();
+    for (;;) {
+      const events = await store.events({ since });
+      for (const task of endedIn(events)) pending.add(task);
+      const last = events.at(-1);
+      if (last === undefined) return;
+      since = last.id;
+    }
+  };
   const settle = async (id: string) => {
     for (const run of await leftWorkers(id)) {
       const seen = await launcher.look(run);
@@ -89,6 +89,10 @@ export function createTidy({ store, launcher, workspaces, removeSandboxes, leftB
       }
     },
   };
+}
+
+function endedIn(events: readonly BoardEvent[]): string[] {
+  return events.flatMap(({ kind, task }) => (ENDS.has(kind) && task !== null ? [task] : []));
 }
 
 function mayLive(run: Run): boolean {
