@@ -96,7 +96,9 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
   /** A worker that does not die keeps its own task from being put right, and no other from being started. */
   const putRight = async (step: ReconcileOptions) => {
     try {
-      return await reconcile(step);
+      const tasks = await reconcile(step);
+      if (troubles.ends(step.board)) log.info(`tasks of board ${step.board} can be put right again`);
+      return tasks;
     } catch (error) {
       const trouble = describeError(error);
       if (troubles.begins(step.board, trouble)) log.error(`tasks of board ${step.board} could not be put right: ${trouble}`);

@@ -41,3 +41,34 @@ test("K13 K25 reconciled: tasks whose run and status do not fit together are put
   expect(next.respawn_guarded).toMatchObject([{ task: bare.id, reason: "previous_worker" }]);
   expect(world.doubles).toEqual([]);
 });
+
+test("K25 tasks that cannot be put right are told of each time that it begins, not at each pass, and once when it works again", async () => {
+  await using directory = await temporaryDirectory();
+  const location = join(directory.path, "board.db");
+  await using bench = await openBench({ location });
+  const { dispatcher, store, clock, records } = bench;
+  const { id } = await spawn(bench);
+  const tear = () => {
+    using database = new DatabaseSync(location);
+    database.prepare("update runs set ended_at = 1, outcome = 'completed' where task = ?").run(id);
+    database.prepare("update tasks set status = 'running' where id = ?").run(id);
+  };
+  const { mendTasks } = store;
+  const passWhile = async (trouble: string | null) => {
+    store.mendTasks = trouble === null ? mendTasks : () => Promise.reject(new Error(trouble));
+    await clock.advance(60_000);
+    await dispatcher.runOnce("default", { max: 0 });
+  };
+  const told = () => records.filter(({ message }) => message.includes("put right")).map(({ level, message }) => `${level}: ${message}`);
+  const failed = "error: tasks of board default could not be put right: the disk is full";
+  const again = "info: tasks of board default can be put right again";
+
+  tear();
+  for (let count = 0; count < 2; count += 1) await passWhile("the disk is full");
+  expect(told()).toEqual([failed]);
+  for (let count = 0; count < 2; count += 1) await passWhile(null);
+  expect(told()).toEqual([failed, again]);
+  tear();
+  await passWhile("the disk is full");
+  expect(told()).toEqual([failed, again, failed]);
+});
