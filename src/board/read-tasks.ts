@@ -14,6 +14,8 @@ export interface TaskFilter {
   /** null: those of nobody. */
   readonly assignee?: string | null | undefined;
   readonly tenant?: string | undefined;
+  /** Only those with one of this kind, wherever it is. */
+  readonly workspace?: "worktree" | undefined;
   readonly limit?: number | undefined;
   /** Those that were finished last come first. */
   readonly newest?: boolean | undefined;
@@ -97,7 +99,7 @@ export function readOperations({ database }: StoreContext): ReadOperations {
     if (row === undefined) throw noTask(id);
     return toTask(row);
   };
-  const selectTasks = ({ board, status, assignee, tenant }: TaskFilter) => {
+  const selectTasks = ({ board, status, assignee, tenant, workspace }: TaskFilter) => {
     let query = build.selectFrom("tasks");
     if (board !== undefined) query = query.where("board", "=", board);
     if (status !== undefined) query = typeof status === "string" ? query.where("status", "=", status) : query.where("status", "in", status);
@@ -105,6 +107,7 @@ export function readOperations({ database }: StoreContext): ReadOperations {
       query = assignee === null ? query.where("assignee", "is", null) : query.where("assignee", "=", parseProfileName(assignee));
     }
     if (tenant !== undefined) query = query.where("tenant", "=", tenant);
+    if (workspace !== undefined) query = query.where("workspace", "like", `${workspace}%`);
     return query;
   };
   const selectRuns = ({ board, task, profile, open }: RunFilter) => {

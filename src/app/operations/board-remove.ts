@@ -4,6 +4,7 @@ import { HoldfastError } from "../../base/errors.ts";
 import { removeBoardFiles } from "../board-leftovers.ts";
 import { defineOperation } from "../operation.ts";
 import { unswitchBoard } from "../switched-board.ts";
+import { openWorkspaces } from "../task-workspaces.ts";
 
 export const boardRemove = defineOperation({
   name: "board.remove",
@@ -15,14 +16,14 @@ export const boardRemove = defineOperation({
   }),
   output: z.object({
     removed: z.string(),
-    /** What could not be removed. Worktrees are in the repositories of the user and stay there. */
+    /** Worktrees with work that is nowhere else, and what could not be removed. */
     kept: z.readonly(z.array(z.object({ path: z.string(), why: z.string() }))),
     switchedBack: z.boolean(),
   }),
   async run(app, { slug: input, confirm }) {
     const kanban = await app.kanban();
     const by = kanban.person("removing a board");
-    const { slug } = await kanban.store.getBoard(input);
+    const { slug, defaultWorkdir } = await kanban.store.getBoard(input);
     if (confirm.trim() !== slug) {
       throw new HoldfastError(
         "invalid-input",
@@ -33,9 +34,13 @@ export const boardRemove = defineOperation({
         },
       );
     }
+    // While the rows can still say where they are.
+    const tasks = await kanban.store.listTasks({ board: slug, workspace: "worktree" });
     await kanban.store.removeBoard(slug, { by });
     const switchedBack = await unswitchBoard(kanban, slug);
     // After the rows: files without a board are found by nobody, a board without its files would be.
-    return { removed: slug, kept: await removeBoardFiles(kanban.files, slug), switchedBack };
+    const files = await removeBoardFiles(kanban.files, slug);
+    const worktrees = await (await openWorkspaces(app)).discard(tasks, { defaultWorkdir });
+    return { removed: slug, kept: [...files, ...worktrees], switchedBack };
   },
 });

@@ -34,8 +34,10 @@ export const taskRemove = defineOperation({
 async function removeWorkspace(app: App, task: Task): Promise<KeptFile[]> {
   // A directory of the user's is not ours to speak of.
   if (task.workspace.startsWith("dir:")) return [];
-  const { kept } = await (await openWorkspaces(app)).settle(task);
-  return kept === null ? [] : [{ path: task.workspace, why: kept }];
+  const workspaces = await openWorkspaces(app);
+  const { kept } = await workspaces.settle(task);
+  const path = kept === null ? null : await workspaces.locate(task);
+  return kept === null || path === null ? [] : [{ path, why: kept }];
 }
 
 async function removeFiles({ files }: Kanban, { id, board }: Task): Promise<KeptFile[]> {

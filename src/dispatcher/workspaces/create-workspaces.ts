@@ -8,10 +8,13 @@ import type { Task } from "../../board/task.ts";
 import { isFinished } from "../../board/transitions.ts";
 import { createTroubleReport } from "../trouble-report.ts";
 import type { Workspaces } from "../workspace.ts";
+import { type Discarding, discardWorktrees, type KeptWorktree } from "./discard-worktrees.ts";
 import { createGit } from "./git.ts";
+import { locateWorkspace } from "./locate.ts";
 import { makeManaged } from "./managed.ts";
 import { parseWorkspace } from "./parse-workspace.ts";
 import { refused } from "./refuse.ts";
+import { openRepository } from "./repository.ts";
 import { removeScratch } from "./scratch.ts";
 import { settleWorktree } from "./settle-worktree.ts";
 import type { Settled } from "./settled.ts";
@@ -30,6 +33,10 @@ export interface WorkspacesOptions {
 export interface SweptWorkspaces extends Workspaces {
   /** Removes the scratch workspaces of tasks that are finished or no longer exist, by the same rules. @throws `workspace-failed` */
   sweep(board: string, options?: SweepOptions): Promise<Swept>;
+  /** Where that of a task is, or the repository that it should be in and that cannot be opened. Null: there is none. */
+  locate(task: Task): Promise<string | null>;
+  /** Settles the worktrees of tasks that are gone with their board. Says what stays. */
+  discard(tasks: readonly Task[], board: Discarding): Promise<KeptWorktree[]>;
 }
 
 export function createWorkspaces({ store, files, clock, log, git: gitOptions }: WorkspacesOptions): SweptWorkspaces {
@@ -51,6 +58,8 @@ export function createWorkspaces({ store, files, clock, log, git: gitOptions }: 
     },
     sweep: (board, options = {}) =>
       sweepWorkspaces(board, { store, files, neededBy, remove: (task) => attempt(task, () => scratch({ board, task })) }, options),
+    locate: (task) => locateWorkspace(task, { git, files, repositoryNamed }),
+    discard: (tasks, board) => discardWorktrees(tasks, { git, ...board }),
   };
 
   async function settleOne({ id }: Task): Promise<Settled> {
@@ -60,7 +69,8 @@ export function createWorkspaces({ store, files, clock, log, git: gitOptions }: 
     if (needed !== null) return { removed: false, kept: needed };
     return await attempt(id, async () => {
       const { kind, path } = parseWorkspace(task.workspace);
-      if (kind === "worktree") return await settleWorktree(task, { git, from: await repositoryOf(task, path) });
+      if (kind === "worktree")
+        return await settleWorktree(task, { git, repository: await openRepository(git, await repositoryOf(task, path)) });
       return kind === "scratch" ? await scratch({ board: task.board, task: id }) : { removed: false, kept: `${path} is the user's own` };
     });
   }
@@ -89,8 +99,12 @@ export function createWorkspaces({ store, files, clock, log, git: gitOptions }: 
     }
   }
 
+  async function repositoryNamed(task: Task, path: string | null): Promise<string | null> {
+    return path ?? (await store.getBoard(task.board)).defaultWorkdir;
+  }
+
   async function repositoryOf(task: Task, path: string | null): Promise<string> {
-    const found = path ?? (await store.getBoard(task.board)).defaultWorkdir;
+    const found = await repositoryNamed(task, path);
     if (found !== null) return found;
     throw refused(`${task.id} wants a worktree, but names no repository, and the board ${task.board} has no default directory`, {
       hint: "say worktree:/path/of/repository, or give the board a default directory",

@@ -1,18 +1,17 @@
 /** @module What becomes of a worktree when its task is finished: it goes if nothing would be lost with it (K30). */
 import type { Task } from "../../board/task.ts";
 import type { Git } from "./git.ts";
-import { adminDirectory, openRepository } from "./repository.ts";
+import { adminDirectory, type Repository } from "./repository.ts";
 import type { Settled } from "./settled.ts";
 import { isThere, worktreePath } from "./worktree.ts";
 
 export interface SettleWorktreeOptions {
   readonly git: Git;
-  readonly from: string;
+  readonly repository: Repository;
 }
 
 /** The branch stays in any case. */
-export async function settleWorktree(task: Task, { git, from }: SettleWorktreeOptions): Promise<Settled> {
-  const repository = await openRepository(git, from);
+export async function settleWorktree(task: Task, { git, repository }: SettleWorktreeOptions): Promise<Settled> {
   const path = worktreePath(repository, task);
   if (!(await isThere(path))) return { removed: false, kept: null };
   const admin = await adminDirectory(path, repository);

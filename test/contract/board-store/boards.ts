@@ -171,8 +171,8 @@ export const boardCases: Cases = {
     const low = await create({ title: "low", priority: -1 });
     const old = await create({ title: "old", assignee: "coder" });
     await clock.advance(-1000);
-    const young = await create({ title: "young", tenant: "acme" });
-    const high = await create({ title: "high", priority: 5, initial: "triage" });
+    const young = await create({ title: "young", tenant: "acme", workspace: "worktree:/repo" });
+    const high = await create({ title: "high", priority: 5, initial: "triage", workspace: "worktree" });
     const titles = async (filter: Parameters<typeof store.listTasks>[0]) =>
       (await store.listTasks({ board, ...filter })).map(({ title }) => title);
     expect(await titles({})).toEqual(["high", "old", "young", "low"]);
@@ -180,6 +180,7 @@ export const boardCases: Cases = {
     expect(await titles({ status: ["triage", "done"] })).toEqual(["high"]);
     expect(await titles({ assignee: "coder" })).toEqual(["old"]);
     expect(await titles({ assignee: null, tenant: "acme" })).toEqual(["young"]);
+    expect(await titles({ workspace: "worktree" })).toEqual(["high", "young"]);
     expect(await store.counts(board)).toMatchObject({ ready: 3, triage: 1, done: 0 });
     expect([low.seq, old.seq, young.seq, high.seq]).toEqual([low.seq, old.seq, young.seq, high.seq].sort((a, b) => a - b));
   },
