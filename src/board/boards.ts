@@ -5,6 +5,7 @@ import { suggest } from "../base/suggest.ts";
 import { first, type Session, statement } from "./database.ts";
 import { addEvent } from "./events.ts";
 import { lockTasks } from "./locks.ts";
+import { keepLastRunId } from "./run-ids.ts";
 import type { BoardTable } from "./schema.ts";
 import { DEFAULT_BOARD, parseSlug } from "./slug.ts";
 import type { StoreContext } from "./store-context.ts";
@@ -95,6 +96,7 @@ export function boardOperations({ database, clock }: StoreContext): BoardOperati
         // On a board that stays, and before: SQLite gives the ids of removed rows again if they were the last, and readers would miss those.
         const payload = { board: slug };
         await addEvent(session, { board: DEFAULT_BOARD, kind: "board_removed", actor: checkLine("by", by), at: clock.now(), payload });
+        await keepLastRunId(session);
         await session.change(build.deleteFrom("boards").where("slug", "=", slug).compile());
       }),
   };

@@ -6,6 +6,7 @@ import { first, type Session, statement } from "./database.ts";
 import { addEvent } from "./events.ts";
 import { noAttachment } from "./notes.ts";
 import { refusal } from "./refusal.ts";
+import { keepLastRunId } from "./run-ids.ts";
 import { type Actor, moverOf, standingOf } from "./state.ts";
 import type { StoreContext } from "./store-context.ts";
 import { checkWhole } from "./task-input.ts";
@@ -53,6 +54,7 @@ export function removalOperations({ database, clock }: StoreContext): RemovalOpe
         // Before, for SQLite gives the ids of removed events again if they were the last, and readers would miss those.
         const payload = { task: id, title: task.title };
         await addEvent(session, { board: task.board, kind: "task_removed", actor: name, at: clock.now(), payload });
+        await keepLastRunId(session);
         await session.run(REMOVE, { id });
         return { paths };
       }),

@@ -2,6 +2,7 @@
 import type { Selectable } from "kysely";
 import { HoldfastError } from "../base/errors.ts";
 import { type Session, statement } from "./database.ts";
+import { NEXT_RUN_ID } from "./run-ids.ts";
 import type { Outcome, RunTable } from "./schema.ts";
 import { checkText, toJson } from "./task-input.ts";
 import type { Phase } from "./transitions.ts";
@@ -68,31 +69,36 @@ const END = statement<EndValues>((build, hole) =>
 /** `board` is that of its task. */
 export type NewRun = Omit<RunRow, "id"> & { readonly board: string };
 
-const INSERT = statement<NewRun, { id: number }>((build, hole) =>
-  build
-    .insertInto("runs")
-    .values({
-      task: hole("task"),
-      board: hole("board"),
-      profile: hole("profile"),
-      phase: hole("phase"),
-      token_hash: hole("token_hash"),
-      claimed_by: hole("claimed_by"),
-      worker: hole("worker"),
-      started_at: hole("started_at"),
-      expires_at: hole("expires_at"),
-      heartbeat_at: hole("heartbeat_at"),
-      revoked_at: hole("revoked_at"),
-      ended_at: hole("ended_at"),
-      outcome: hole("outcome"),
-      summary: hole("summary"),
-      metadata: hole("metadata"),
-      error: hole("error"),
-      cost: hole("cost"),
-      tokens: hole("tokens"),
-    })
-    .returning("id"),
-);
+const INSERT = { sqlite: insertStatement({ id: NEXT_RUN_ID }), postgres: insertStatement({}) } as const;
+
+function insertStatement(numbered: { readonly id?: typeof NEXT_RUN_ID }) {
+  return statement<NewRun, { id: number }>((build, hole) =>
+    build
+      .insertInto("runs")
+      .values({
+        ...numbered,
+        task: hole("task"),
+        board: hole("board"),
+        profile: hole("profile"),
+        phase: hole("phase"),
+        token_hash: hole("token_hash"),
+        claimed_by: hole("claimed_by"),
+        worker: hole("worker"),
+        started_at: hole("started_at"),
+        expires_at: hole("expires_at"),
+        heartbeat_at: hole("heartbeat_at"),
+        revoked_at: hole("revoked_at"),
+        ended_at: hole("ended_at"),
+        outcome: hole("outcome"),
+        summary: hole("summary"),
+        metadata: hole("metadata"),
+        error: hole("error"),
+        cost: hole("cost"),
+        tokens: hole("tokens"),
+      })
+      .returning("id"),
+  );
+}
 
 export const SET_WORKER = statement<{ run: number | null; worker: string }>((build, hole) =>
   build
@@ -117,7 +123,7 @@ export const NEW_RUN = {
 } as const satisfies Partial<RunRow>;
 
 export async function insertRun(session: Session, row: NewRun): Promise<number> {
-  const [inserted] = await session.all(INSERT, row);
+  const [inserted] = await session.all(INSERT[session.dialect], row);
   if (inserted === undefined) throw new HoldfastError("internal", `the run of ${row.task} got no id`);
   return inserted.id;
 }

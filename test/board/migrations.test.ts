@@ -64,6 +64,14 @@ async function bringUpToDate(old: Database, location: string): Promise<void> {
   expect((await store.unblock("t_00000002", ME)).status).toBe("ready");
   await store.editTask("t_00000002", { deadline: 5 }, ME);
   expect(await store.check()).toEqual([]);
+
+  // The newest run goes, and its id with it.
+  const { run, token } = await store.claim("t_00000002", ME);
+  await store.complete("t_00000002", {}, { token });
+  await store.archive("t_00000002", ME);
+  await store.removeTask("t_00000002", ME);
+  const { task } = await store.createTask({ title: "new" }, ME);
+  expect((await store.claim(task.id, ME)).run.id).toBeGreaterThan(run.id);
 }
 
 test("K25 a file of version 1 is brought up to date with all it holds", async () => {

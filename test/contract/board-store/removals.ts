@@ -1,5 +1,6 @@
 /** @module Cases: what goes for ever, and the numbers of a board. */
 import { expect } from "vitest";
+import type { Claim } from "../../../src/board/claims.ts";
 import { type Cases, ME } from "./kit.ts";
 
 const FILE = { name: "a.txt", path: "/files/a", contentType: "text/plain", size: 3 };
@@ -29,6 +30,34 @@ export const removalCases: Cases = {
     expect(await store.events({ board, since: seen })).toMatchObject([
       { kind: "task_removed", actor: "me", task: null, payload: { task: task.id, title: "old" } },
     ]);
+  },
+
+  "K9 K17 the number of a run that is removed is never that of another one": async ({ store, board, taken, create }) => {
+    const given: number[] = [];
+    const removeWith = async (claim: Claim) => {
+      given.push(claim.run.id);
+      await store.complete(claim.task.id, {}, { token: claim.token });
+      await store.archive(claim.task.id, ME);
+      await store.removeTask(claim.task.id, ME);
+    };
+    const [older, newer] = [await taken(), await taken()];
+    await removeWith(newer);
+    // What went before was newer than what goes now.
+    await removeWith(older);
+    given.push((await taken()).run.id);
+
+    const slug = `${board}-x`;
+    await store.createBoard(slug, ME);
+    const { task } = await store.createTask({ title: "a", board: slug }, ME);
+    await store.complete(task.id, {}, ME);
+    given.push(...(await store.runs({ task: task.id })).map(({ id }) => id));
+    await store.removeBoard(slug, ME);
+    const { id } = await create();
+    await store.complete(id, {}, ME);
+    given.push(...(await store.runs({ task: id })).map((run) => run.id));
+    expect(given).toHaveLength(5);
+    expect(new Set(given).size).toBe(5);
+    expect(Math.max(...given)).toBe(given.at(-1));
   },
 
   "K9 an attachment is removed, by people or by the run of its task": async ({ store, taken }) => {
