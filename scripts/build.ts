@@ -24,6 +24,8 @@ const SUPERVISOR = "src/app/run-supervisor.ts";
 const BOARD_VERBS = ["src/cli/commands/kanban.ts", "src/app/profile-boards.ts"];
 /** Of a worker in a sandbox. */
 const SANDBOX_WORKER = "src/app/sandbox-worker.ts";
+/** What it writes its statements with, and nothing else needs: it would be parsed at every start of what it got into. */
+const ENGINE_ONLY = "node_modules/kysely/";
 /** Loaded from where the user has installed them. */
 const OPTIONAL_PEERS = ["pg"];
 
@@ -172,6 +174,11 @@ async function bundle(
   const required = Object.values(metafile.outputs).flatMap(({ imports }) => imports.filter(({ kind }) => kind === "require-call"));
   const foreign = required.map(({ path }) => path).filter((path) => !isBuiltin(path));
   if (foreign.length > 0) throw new Error(`${entryPoint} requires ${foreign.join(", ")} at run time, which is not in the bundle`);
+  const holdsEngine = Object.values(metafile.outputs).some(({ inputs }) =>
+    Object.entries(inputs).some(([path, { bytesInOutput }]) => path.includes(ENGINE_ONLY) && bytesInOutput > 0),
+  );
+  if (holdsEngine !== (source === BOARD_ENGINE))
+    throw new Error(`${entryPoint} ${holdsEngine ? "holds" : "lacks"} ${ENGINE_ONLY}, whose only place is ${BOARD_ENGINE}`);
   const body = parts.get(PROGRAM_BODY);
   if (body !== undefined && !output.text.includes(body))
     throw new Error(`${entryPoint} no longer imports ${PROGRAM_BODY} lazily: correct scripts/build.ts`);

@@ -53,3 +53,16 @@ test("help loads no verb but the one it is about, and no driver", async () => {
   expect(matching(await modulesOf(cli, ["--help"]), commands)).toEqual([]);
   expect(matching(await modulesOf(cli, ["help", "doctor"]), commands)).toEqual(["src/cli/commands/doctor.ts"]);
 });
+
+test("K32 kysely is loaded only where a board is opened", async () => {
+  await using cli = await createTestCli();
+  const kysely = /^node_modules\/kysely\//;
+  const plain = [
+    ["exec", "--", "true"],
+    ["kanban", "list", "--help"],
+    ["profile", "list"],
+    ["help", "kanban"],
+  ];
+  for (const args of plain) expect(matching(await modulesOf(cli, args), kysely), args.join(" ")).toEqual([]);
+  expect(matching(await modulesOf(cli, ["kanban", "boards", "list"]), kysely)).not.toEqual([]);
+});
