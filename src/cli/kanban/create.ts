@@ -129,6 +129,8 @@ async function createTask(title: string, invocation: VerbInvocation): Promise<vo
   if (scheduledFor !== undefined && scheduledFor <= app.clock.now())
     terminal.warn(`--at is in the past, so ${task.id} wakes as soon as a dispatcher looks`);
   if (!created) return terminal.note(`${task.id} was there already, with the same idempotency key; it is ${task.status}`);
+  if (task.deadline !== null && task.deadline <= app.clock.now())
+    terminal.warn(`--deadline is in the past, so ${task.id} is blocked as soon as a dispatcher looks`);
   for (const { text: why, fix } of warnings) terminal.warn(`nothing picks it up yet: ${why}${fix === null ? "" : ` (${fix})`}`);
 }
 

@@ -98,6 +98,11 @@ describe("kanban create", () => {
     });
     const past = await cli.run(["kanban", "create", "x", "--at", "2020-01-01T00:00Z"]);
     expect(past).toMatchObject({ status: 0, stderr: expect.stringContaining("warning: --at is in the past") });
+    const late = await cli.run(["kanban", "create", "x", "--deadline", "2020-01-01T00:00Z"]);
+    expect(late).toMatchObject({
+      status: 0,
+      stderr: expect.stringMatching(/^warning: --deadline is in the past, so t_\w+ is blocked as soon/),
+    });
   });
 
   test("K34 what the board refuses is status 1, with --json as JSON", async () => {
