@@ -61,6 +61,8 @@ export async function openKanban({ root, profile, environment, config, clock }: 
   if (!isUrl(location)) await makeDirectory(dirname(location));
   const store = await openStore(location, { clock });
   const worker = workerIdentity(environment);
+  const notForWorkers = (what: string, why: string) =>
+    new HoldfastError("move-refused", `${what} is out of reach here: ${why}`, { hint: whyWorker(environment) });
   const choice = chooseBoard(environment, files);
   const board: Kanban["board"] = (asked) => {
     // A name that is none is an error, and never a reason to take the next one.
@@ -123,8 +125,10 @@ function workerIdentity({ HOLDFAST_TASK: task, HOLDFAST_RUN_TOKEN: token, HOLDFA
   return task && token ? { task, token, board: board || DEFAULT_BOARD } : null;
 }
 
-function notForWorkers(what: string, why: string): HoldfastError {
-  return new HoldfastError("move-refused", `${what} is out of reach here: ${why}`, {
-    hint: "it acts as a worker because HOLDFAST_TASK and HOLDFAST_RUN_TOKEN are set",
-  });
+/** Only `claim` leaves HOLDFAST_RUN out: then it is a person, who may not know how to be one again. A worker is not told how to leave its role. */
+function whyWorker({ HOLDFAST_RUN: run }: Environment): string {
+  const why = "it acts as a worker because HOLDFAST_TASK and HOLDFAST_RUN_TOKEN are set";
+  return run
+    ? why
+    : `${why}; if you claimed the task yourself and are finished with it, \`unset HOLDFAST_TASK HOLDFAST_RUN_TOKEN HOLDFAST_BOARD\``;
 }

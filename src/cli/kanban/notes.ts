@@ -80,6 +80,9 @@ export function registerNotes(kanban: Command, runner: VerbRunner): void {
         terminal.note(
           `${claimed.task.id} is yours until ${shown(claimed.run.expiresAt ?? 0)}; with these variables set, verbs act as its run`,
         );
+        terminal.note(
+          `\`holdfast kanban heartbeat\` keeps it longer; afterwards \`unset ${Object.keys(claimed.env).join(" ")}\` lets this shell act as you again`,
+        );
         if (claimed.workspace !== null) terminal.note(`its files belong in ${claimed.workspace}`);
       }),
     );

@@ -40,6 +40,17 @@ describe("a worker on the command line", () => {
     expect(only).toMatchObject({ summary: "done", metadata: { n: 1, artifacts: ["out.txt"] } });
   });
 
+  test("K17 K34 a person who has claimed a task is told how to be one again", async () => {
+    await using cli = await createTestCli();
+    const taken = await cli.run(["kanban", "claim", (await cli.run(["kanban", "create", "x"])).stdout.trim()]);
+    const wayBack = "`unset HOLDFAST_TASK HOLDFAST_RUN_TOKEN HOLDFAST_BOARD`";
+    expect(taken.stderr).toContain(wayBack);
+    const env = Object.fromEntries([...taken.stdout.matchAll(/^export (\w+)=(.*)$/gm)].map(([, name = "", value = ""]) => [name, value]));
+    expect((await cli.run(["kanban", "list"], { env })).stderr).toContain(wayBack);
+    // A worker is not told how to leave its role.
+    expect((await cli.run(["kanban", "list"], { env: { ...env, HOLDFAST_RUN: "1" } })).stderr).not.toContain("unset");
+  });
+
   test("K32 K34 without its variables, a person who has claimed a task is told of them", async () => {
     await using cli = await createTestCli();
     const { id, env } = await claimed(cli);
