@@ -34,6 +34,14 @@ describe("help", () => {
     expect(await cli.run([...words.slice(0, -1), "help", ...words.slice(-1)])).toEqual({ status, stdout, stderr });
   });
 
+  test.each([[[]], [["kanban"]], [["kanban", "boards"]], [["kanban", "create"]], [["sandbox"]], [["profile"]]])(
+    "K32 of %j fits 80 columns but for the examples",
+    async (words) => {
+      const [before = ""] = (await cli.run([...words, "--help"])).stdout.split("\nExamples:");
+      expect(before.split("\n").filter((line) => line.length > 80)).toEqual([]);
+    },
+  );
+
   test.each([[[]], [["process"]], [["session"]], [["sandbox"]], [["config"]], [["profile"]]])(
     "is what %j without more shows",
     async (words) => {

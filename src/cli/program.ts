@@ -1,5 +1,5 @@
 /** @module The verbs of the command line as a tree of commands. */
-import { Command } from "commander";
+import { Command, Help } from "commander";
 import { HoldfastError } from "../base/errors.ts";
 import { holdfastVersion } from "../base/version.ts";
 import { VERBS } from "./commands/index.ts";
@@ -28,6 +28,8 @@ export function createProgram(terminal: Terminal): Command {
     .helpOption("-h, --help", "show help")
     .commandsGroup("Verbs:")
     .helpCommand("help [verb]", "show help for a verb")
+    // Every verb has options: to say so of each would leave too little room for what it does.
+    .configureHelp({ subcommandTerm: (verb) => new Help().subcommandTerm(verb).replace(" [options]", "") })
     .enablePositionalOptions()
     .exitOverride()
     // What goes wrong is told in the house's own words.
