@@ -57,7 +57,9 @@ export function workerVariables({
   const { worker, workspace } = launch;
   const onHost = worker.sandbox === "none";
   const base = plainVariables(environment);
-  const own = Object.fromEntries(Object.entries(worker.env).map(([name, value]) => [name, resolved(name, value, dotenv)]));
+  const own = Object.fromEntries(
+    Object.entries(worker.env).map(([name, value]) => [name, resolved(name, value, { dotenv, profile: run.profile })]),
+  );
   const skills = task.skills ?? worker.skills;
   return {
     ...(onHost && { ...base, ...dotenv }),
@@ -74,12 +76,14 @@ export function workerVariables({
   };
 }
 
-function resolved(name: string, value: string, dotenv: Readonly<Record<string, string>>): string {
+function resolved(name: string, value: string, { dotenv, profile }: Pick<WorkerVariables, "dotenv"> & { profile: string }): string {
   const reference = REFERENCE.exec(value)?.[1];
   if (reference === undefined) return value;
   const found = dotenv[reference];
   if (found !== undefined) return found;
-  throw new HoldfastError("config-bad-value", `worker.env.${name} is \${${reference}}, but the profile's .env has no ${reference}`, {
+  const missing = `worker.env.${name} is \${${reference}}, but the .env of profile ${profile} has no line ${reference}=…`;
+  // The board keeps the message of a run that could not be started, and not its hint.
+  throw new HoldfastError("config-bad-value", `${missing} (\`holdfast profile show ${profile}\` says where it is)`, {
     hint: "add it to .env, or correct the name",
     facts: { key: "worker.env", variable: reference },
   });
