@@ -106,6 +106,8 @@ async function editTask(id: string, invocation: VerbInvocation): Promise<void> {
   const task = await taskEdit.run(app, { id, ...onBoard(flags), ...fields });
   if (flags.json) return terminal.json(task);
   terminal.note(`${task.id} is changed`);
+  if (flags.repeat === false && task.successor !== null)
+    terminal.warn(`the series goes on: its next one is there (holdfast kanban edit ${task.successor} --no-repeat)`);
 }
 
 function cleared(name: string | undefined): object {
