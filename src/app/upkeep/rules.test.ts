@@ -96,6 +96,15 @@ describe("K32 diagnostics", () => {
     ["caps that are ignored", { values: { max_spawn: "-3" } }, ["warning bad-setting"]],
   ])("tell %s", ([, change, expected]) => expect(found(change)).toEqual(expected));
 
+  test("K10 K32 of a missed deadline say both what changes it and what lets the task go on", () => {
+    const todo = (change: Partial<Task>) =>
+      TASK_RULES.flatMap((rule) => rule(facts({ tasks: [task({ deadline: NOW - HOUR, ...change })] }))).map((finding) => finding.todo);
+    expect(todo({})).toEqual(["`holdfast kanban edit t_00000001 --deadline TIME` gives it another one"]);
+    expect(todo({ status: "blocked" })).toEqual([
+      "`holdfast kanban edit t_00000001 --deadline TIME` gives it another one, `holdfast kanban unblock t_00000001` lets it go on",
+    ]);
+  });
+
   test("K32 tell how many runs failed or said nothing, and the first line of the last error", () => {
     const blocked = { kind: "gave_up", reason: "x", by: "board" } as const;
     const textOf = (change: Partial<Task>) =>

@@ -106,8 +106,9 @@ const heartbeat: Rule = ({ openRuns, now }) =>
 const deadline: Rule = ({ tasks, now }) =>
   tasks.flatMap((task) => {
     if (task.deadline === null || task.deadline - now > DAY_MS) return [];
-    const todo = `\`holdfast kanban edit ${task.id}\` can give it another one`;
     const missed = task.deadline <= now;
+    const edit = `\`holdfast kanban edit ${task.id} --deadline TIME\` gives it another one`;
+    const todo = task.status === "blocked" ? `${edit}, \`holdfast kanban unblock ${task.id}\` lets it go on` : edit;
     const when = formatDuration(Math.abs(task.deadline - now));
     const text = missed ? `${task.id} missed its deadline ${when} ago` : `the deadline of ${task.id} is in ${when}`;
     return [about(task, { rule: missed ? "deadline-missed" : "deadline-near", severity: missed ? "error" : "warning", text, todo })];
