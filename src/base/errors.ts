@@ -51,7 +51,7 @@ export const ERROR_KINDS = {
   },
   "board-not-found": {
     meaning: "There is no board of that name, or it is archived.",
-    fix: "Correct the name.",
+    fix: "Correct the name; `holdfast kanban boards list` shows what is there.",
     retryable: false,
   },
   "board-too-new": {
@@ -292,7 +292,7 @@ export const ERROR_KINDS = {
   },
   "task-not-found": {
     meaning: "There is no task with that id.",
-    fix: "Correct the id.",
+    fix: "Correct the id; `holdfast kanban list --archived` shows those of a board.",
     retryable: false,
   },
   "too-large": {

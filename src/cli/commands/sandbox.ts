@@ -22,7 +22,7 @@ export const register: RegisterVerb = (command, { runner }) => {
     ],
   });
 
-  const list = addSubverb(command, "ls", "list sandboxes")
+  const list = addSubverb(command, "ls", "list the sandboxes of the profile on its backend")
     .alias("list")
     .option("-a, --all", "those of all profiles, on all backends")
     .action(() =>

@@ -105,11 +105,28 @@ describe("kanban create", () => {
     });
   });
 
+  test("K10 K32 --no-repeat of a task whose next one is there already says where the series goes on", async () => {
+    await using cli = await createTestCli();
+    const { id } = await make(cli, "x", "--every", "1d");
+    await cli.run(["kanban", "complete", id]);
+    const { task } = await cli.json<{ task: { successor: string } }>(["kanban", "show", id]);
+    const { status, stderr } = await cli.run(["kanban", "edit", id, "--no-repeat"]);
+    expect({ status, stderr }).toEqual({
+      status: 0,
+      stderr: expect.stringContaining(
+        `warning: the series goes on: its next one is there (holdfast kanban edit ${task.successor} --no-repeat)`,
+      ),
+    });
+    expect((await cli.run(["kanban", "edit", task.successor, "--no-repeat"])).stderr).toBe(`note: ${task.successor} is changed\n`);
+  });
+
   test("K34 what the board refuses is status 1, with --json as JSON", async () => {
     await using cli = await createTestCli();
     const { status, stderr } = await cli.run(["kanban", "create", "x", "--parent", "t_00000000", "--json"]);
     expect(status).toBe(1);
     expect(JSON.parse(stderr)).toMatchObject({ error: { code: "task-not-found" } });
+    expect((await cli.run(["kanban", "show", "t_00000000"])).stderr).toContain("`holdfast kanban list --archived`");
+    expect((await cli.run(["kanban", "list", "--board", "nosuch"])).stderr).toContain("`holdfast kanban boards list`");
     expect(await cli.run(["kanban", "create", "two\nlines"])).toMatchObject({
       status: 1,
       stderr: expect.stringContaining("title must be one line"),
