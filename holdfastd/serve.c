@@ -29,6 +29,12 @@ void serve_stop(uint64_t grace) {
   for (struct command *c = commands; c; c = c->next) command_kill(c, ON_REQUEST, grace);
 }
 
+/* A command can stop its keeper, also before that has told that it started. Others that are stopped are the user's affair. */
+static void keeper_stopped(pid_t child) {
+  for (struct command *c = commands; c; c = c->next)
+    if (c->keeper == child) kill(child, SIGCONT);
+}
+
 static void signal_ready(struct watch *watch) {
   struct signalfd_siginfo info;
   if (read(watch->fd, &info, sizeof info) != sizeof info) return;
@@ -37,7 +43,10 @@ static void signal_ready(struct watch *watch) {
     serve_stop(TERM_GRACE_MS);
   }
   /* Keepers, and as pid 1 whatever lost its parent. */
-  while (waitpid(-1, NULL, WNOHANG) > 0) continue;
+  int status;
+  pid_t child;
+  while ((child = waitpid(-1, &status, WNOHANG | WUNTRACED)) > 0)
+    if (WIFSTOPPED(status)) keeper_stopped(child);
 }
 
 static int read_secret(const char *path) {

@@ -55,6 +55,13 @@ describeIf("cc", "S33 how holdfastd ends trees of processes", () => {
     expect(await endTree(script, "leave")).toBeNull();
   });
 
+  test("commands that stop their keepers, some before those have told of them, are heard and end", async () => {
+    await using client = await createClient(daemon);
+    const stopping = ["sh", "-c", "kill -STOP $PPID; echo heard; kill -STOP $PPID"];
+    const calls = await Promise.all(Array.from({ length: 200 }, () => client.call(stopping)));
+    expect(new Set(calls.map(({ stdout }) => stdout))).toEqual(new Set(["heard\n"]));
+  });
+
   test("a timeout ends the tree, and keeps what was written before", async () => {
     expect(await endTree("trap '' TERM; setsid sleep 1000 & echo $! $$ go; sleep 1000", "timeout", { timeout: 1000 })).toMatchObject({
       cause: 1,
