@@ -72,7 +72,7 @@ export function boardOperations({ database, clock }: StoreContext): BoardOperati
         const row = await boardRow(session, input);
         const columns = columnsOf(fields);
         if (Object.keys(columns).length === 0) return toBoard(row);
-        await session.change(build.updateTable("boards").set(columns).where("slug", "=", row.slug).compile());
+        await setBoard(session, row.slug, columns);
         const payload = { fields: Object.keys(columns) };
         await addEvent(session, { board: row.slug, kind: "board_edited", actor: checkLine("by", by), at: clock.now(), payload });
         return toBoard({ ...row, ...columns });
@@ -84,7 +84,7 @@ export function boardOperations({ database, clock }: StoreContext): BoardOperati
         await refuseRunning(session, row.slug);
         if (row.archived_at !== null) return toBoard(row);
         const at = clock.now();
-        await session.change(build.updateTable("boards").set({ archived_at: at }).where("slug", "=", row.slug).compile());
+        await setBoard(session, row.slug, { archived_at: at });
         await addEvent(session, { board: row.slug, kind: "board_archived", actor: checkLine("by", by), at });
         return toBoard({ ...row, archived_at: at });
       }),
@@ -97,6 +97,8 @@ export function boardOperations({ database, clock }: StoreContext): BoardOperati
         const payload = { board: slug };
         await addEvent(session, { board: DEFAULT_BOARD, kind: "board_removed", actor: checkLine("by", by), at: clock.now(), payload });
         await keepLastRunId(session);
+        // Those of its tasks go with them.
+        await session.change(build.deleteFrom("events").where("board", "=", slug).where("task", "is", null).compile());
         await session.change(build.deleteFrom("boards").where("slug", "=", slug).compile());
       }),
   };
@@ -154,6 +156,12 @@ export async function boardRow(session: Session, input: string): Promise<BoardRo
     hint: meant && `did you mean "${meant}"?`,
     facts: { board: slug },
   });
+}
+
+/** @throws `board-not-found` when it was removed meanwhile */
+async function setBoard(session: Session, slug: string, columns: Partial<BoardRow>): Promise<void> {
+  const changed = await session.change(session.build.updateTable("boards").set(columns).where("slug", "=", slug).compile());
+  if (changed === 0) await boardRow(session, slug);
 }
 
 function columnsOf({ name, description, icon, defaultWorkdir }: BoardFields): Partial<BoardRow> {

@@ -190,6 +190,8 @@ function repeatsAndDeadlines({ schema }: Kysely<Tables>, dialect: DialectName) {
     sql`update runs set board = (select board from tasks where tasks.id = runs.task)`,
     // For numbers about all that ever was. It costs something only when a run ends.
     schema.createIndex("runs_sums").on("runs").columns(["board", "outcome", "cost", "tokens"]).where(sql.ref("outcome"), "is not", null),
+    // Each event would lock the row of its board for a moment, and those who write at once would wait for each other there.
+    ...(dialect === "postgres" ? [schema.alterTable("events").dropConstraint("events_board_fkey")] : []),
     schema.createIndex("tasks_guard").on("tasks").column("guard_until").where(sql.ref("guard_until"), "is not", null),
   ];
 }
