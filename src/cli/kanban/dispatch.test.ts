@@ -129,3 +129,21 @@ test(
   },
   SLOW,
 );
+
+test.each([
+  [["--dry-run"], "--watch and --dry-run cannot be given together"],
+  [["--max", "1"], "--watch and --max cannot be given together"],
+  [["--board", "default"], "--watch and --board cannot be given together"],
+])(
+  "K16 K32 dispatch --watch starts nobody when it is given %j, which it would not keep to",
+  async (flags, message) => {
+    await using cli = await withWorker("ada");
+    const task = (await cli.run(["kanban", "create", "x", "--assignee", "ada"])).stdout.trim();
+    const watching = cli.start(["kanban", "dispatch", "--watch", ...flags]);
+    onTestFinished(() => void watching.child.kill("SIGTERM"));
+    await watching.untilPrinted(message);
+    expect(await watching.ended).toMatchObject({ status: 2 });
+    expect(await cli.json(["kanban", "show", task])).toMatchObject({ task: { status: "ready" }, runs: [] });
+  },
+  SLOW,
+);

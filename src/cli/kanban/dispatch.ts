@@ -4,7 +4,7 @@ import { openDispatching } from "../../app/dispatching.ts";
 import { dispatchOnce } from "../../app/operations/dispatch-once.ts";
 import { aborted } from "../../base/abort.ts";
 import { systemClock } from "../../base/clock.ts";
-import { describeError } from "../../base/errors.ts";
+import { describeError, HoldfastError } from "../../base/errors.ts";
 import { firstLine } from "../../base/first-line.ts";
 import { createLogger } from "../../base/log.ts";
 import { describeResult } from "../../dispatcher/describe-result.ts";
@@ -30,7 +30,10 @@ export const registerDispatch: RegisterVerb = (command, { runner }) => {
     .action(() =>
       runner.run(dispatch, async (invocation) => {
         const { app, terminal, flags } = invocation;
-        if (flags.watch === true) return await watch(invocation);
+        if (flags.watch === true) {
+          refuseUnkept(flags);
+          return await watch(invocation);
+        }
         const input = { board: flags.board as string | undefined, dryRun: flags.dryRun === true, max: flags.max as number | undefined };
         const result = await dispatchOnce.run(app, input);
         const lines = describeResult(result, { dryRun: input.dryRun, errors: await startErrors(app, result) });
@@ -49,6 +52,16 @@ export const registerDispatch: RegisterVerb = (command, { runner }) => {
     exit: DISPATCH_EXIT,
   });
 };
+
+/** What is for one look at one board. Who asks for a dry run and gets workers has been let down. */
+function refuseUnkept({ dryRun, max, board }: VerbInvocation["flags"]): void {
+  const together = (flag: string) => `--watch and ${flag} cannot be given together`;
+  const hint = "leave out --watch to look once, or the other one to go on, on all boards";
+  if (dryRun === true) throw new HoldfastError("usage", together("--dry-run"), { hint });
+  if (max !== undefined)
+    throw new HoldfastError("usage", together("--max"), { hint: `${hint}; kanban.max_spawn limits what runs at once` });
+  if (board !== undefined) throw new HoldfastError("usage", together("--board"), { hint });
+}
 
 async function watch({ app, terminal, flags }: VerbInvocation): Promise<number> {
   const log = createLogger({
