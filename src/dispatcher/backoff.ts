@@ -3,6 +3,7 @@ import type { Release } from "../board/failures.ts";
 import type { Task } from "../board/task.ts";
 import type { GuardReason } from "./result.ts";
 import type { DispatchSettings } from "./settings.ts";
+import type { Verdict } from "./verdict.ts";
 
 const JITTER = 0.2;
 
@@ -17,6 +18,14 @@ export interface RestOptions {
   readonly now: number;
   /** At least 0 and less than 1. */
   readonly random: () => number;
+}
+
+/**
+ * The same by what was decided about the run. One that nobody here has stopped was on a machine that shuts down, or its worker ends its own
+ * supervisor, which must not go on for ever at once.
+ */
+export function restAfterVerdict(verdict: Pick<Verdict, "outcome">, outcome: Release, options: RestOptions): Rest | undefined {
+  return restAfter(verdict.outcome === null && outcome === "reclaimed" ? "crashed" : outcome, options);
 }
 
 /** Undefined: it can be taken at once. */

@@ -6,7 +6,7 @@ import type { Store } from "../board/store.ts";
 import type { Task } from "../board/task.ts";
 import { landing } from "../board/transitions.ts";
 import type { WaitingTask } from "../board/waiting.ts";
-import { restAfter } from "./backoff.ts";
+import { restAfterVerdict } from "./backoff.ts";
 import { classifyExit } from "./classify-exit.ts";
 import { bucketOf } from "./judge.ts";
 import { type Judged, type LookOptions, lookAtRuns } from "./look-at-runs.ts";
@@ -77,7 +77,7 @@ async function released({ run, verdict }: Judged, { store, settings, time, rando
     result.auto_blocked.push(task.id);
     return [];
   }
-  return await landed(store, { ...task, guard: restAfter(outcome, { task, settings, now: time.now, random }) ?? null });
+  return await landed(store, { ...task, guard: restAfterVerdict(verdict, outcome, { task, settings, now: time.now, random }) ?? null });
 }
 
 /** Nothing while a parent is unfinished. */

@@ -9,7 +9,7 @@ import { exitOf } from "../board/exit.ts";
 import type { Release } from "../board/failures.ts";
 import type { Run } from "../board/runs.ts";
 import type { Store } from "../board/store.ts";
-import { restAfter } from "./backoff.ts";
+import { restAfterVerdict } from "./backoff.ts";
 import { classifyExit } from "./classify-exit.ts";
 import { bucketOf } from "./judge.ts";
 import { createRecent } from "./recent.ts";
@@ -126,9 +126,7 @@ async function endRun(options: EndingsOptions, { run, verdict, settings }: Work)
   const end = await explain(options, dead, verdict);
   const task = await store.getTask(run.task);
   const { random, clock } = options;
-  // Nobody here has stopped it: a machine that shuts down, or a worker that ends its own supervisor, which must not go on for ever at once.
-  const stopped = verdict.outcome === null && end.outcome === "reclaimed";
-  const guard = restAfter(stopped ? "crashed" : end.outcome, { task, settings, now: clock.now(), random });
+  const guard = restAfterVerdict(verdict, end.outcome, { task, settings, now: clock.now(), random });
   try {
     const { gaveUp } = await store.release(run.id, { by, ...end, failureLimit: settings.failureLimit, guard });
     return { bucket: bucketOf(end.outcome, verdict), gaveUp };

@@ -64,6 +64,7 @@ const fate = fc.constantFrom(
   "runs",
   "crashed",
   "silent",
+  "stopped",
   "limited",
   "expired",
   "gone",
@@ -142,6 +143,7 @@ async function meet(bench: Bench, { assignee: to, fate: what, priority }: Plan["
   await world.launcher().launch(claim, {} as never);
   if (what === "crashed") await world.exit(id, { code: 1 });
   if (what === "silent") await world.exit(id, { code: 0 });
+  if (what === "stopped") await world.exit(id, { code: null, signal: "SIGTERM", reason: "stopped" });
   if (what === "limited") await world.exit(id, { code: 75 });
   if (what === "gone") Object.assign(world.of(id), { alive: false, supervised: false });
   if (what === "expired") await clock.advance(1);
