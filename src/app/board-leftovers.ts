@@ -15,8 +15,11 @@ export interface KeptFile {
 
 const WORKSPACES = "workspaces";
 
-/** Everything below the directory of a board that has no row any more. Says what stayed. */
-export async function removeBoardFiles(files: BoardFiles, slug: string): Promise<KeptFile[]> {
+/**
+ * What is below the directory of a board that has no row any more: everything, or what belongs to the tasks `of` when others may own the
+ * rest. Says what stayed against our will.
+ */
+export async function removeBoardFiles(files: BoardFiles, slug: string, of?: ReadonlySet<string>): Promise<KeptFile[]> {
   const top = files.board(slug);
   const astray = await leadsAstray(files, top);
   if (astray === "missing") return [];
@@ -24,17 +27,25 @@ export async function removeBoardFiles(files: BoardFiles, slug: string): Promise
   const kept: KeptFile[] = [];
   for (const name of listDirectory(top)) {
     const path = join(top, name);
-    if (name === WORKSPACES && (await isDirectory(path))) kept.push(...(await removeWorkspaces(files, slug)));
-    else kept.push(...(await removePath(files, path)));
+    const folder = await isDirectory(path);
+    if (name === WORKSPACES && folder) kept.push(...(await removeWorkspaces(files, slug, of)));
+    else if (of === undefined) kept.push(...(await removePath(files, path)));
+    else if (folder) for (const entry of entriesOf(path, of)) kept.push(...(await removePath(files, join(path, entry))));
+    // Not empty: what was kept is in there.
+    if (folder) await rmdir(path).catch(() => {});
   }
-  // Not empty: what was kept is in there.
-  for (const directory of [files.workspaces(slug), top]) await rmdir(directory).catch(() => {});
+  await rmdir(top).catch(() => {});
   return kept;
 }
 
-async function removeWorkspaces(files: BoardFiles, board: string): Promise<KeptFile[]> {
+/** Named like a task, as directories are, or like it with an ending, as logs are. */
+function entriesOf(directory: string, of: ReadonlySet<string> | undefined): string[] {
+  return listDirectory(directory).filter((name) => of === undefined || of.has(name.split(".", 1)[0] ?? ""));
+}
+
+async function removeWorkspaces(files: BoardFiles, board: string, of: ReadonlySet<string> | undefined): Promise<KeptFile[]> {
   const kept: KeptFile[] = [];
-  for (const task of listDirectory(files.workspaces(board))) {
+  for (const task of entriesOf(files.workspaces(board), of)) {
     const path = join(files.workspaces(board), task);
     if (await isDirectory(path)) {
       await removeManaged({ files, board, task }).catch((error: unknown) => kept.push({ path, why: describeError(error) }));

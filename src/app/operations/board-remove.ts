@@ -3,6 +3,7 @@ import * as z from "zod/mini";
 import { HoldfastError } from "../../base/errors.ts";
 import { removeBoardFiles } from "../board-leftovers.ts";
 import { defineOperation } from "../operation.ts";
+import { mayShareFiles } from "../shared-files.ts";
 import { unswitchBoard } from "../switched-board.ts";
 import { openWorkspaces } from "../task-workspaces.ts";
 
@@ -36,10 +37,11 @@ export const boardRemove = defineOperation({
     }
     // While the rows can still say where they are.
     const tasks = await kanban.store.listTasks({ board: slug, workspace: "worktree" });
+    const own = (await mayShareFiles(app)) ? await kanban.store.listTasks({ board: slug }) : undefined;
     await kanban.store.removeBoard(slug, { by });
     const switchedBack = await unswitchBoard(kanban, slug);
     // After the rows: files without a board are found by nobody, a board without its files would be.
-    const files = await removeBoardFiles(kanban.files, slug);
+    const files = await removeBoardFiles(kanban.files, slug, own && new Set(own.map(({ id }) => id)));
     const worktrees = await (await openWorkspaces(app)).discard(tasks, { defaultWorkdir });
     return { removed: slug, kept: [...files, ...worktrees], switchedBack };
   },

@@ -11,6 +11,7 @@ import { lastWorker } from "../../dispatcher/predecessors.ts";
 import { type KeptFile, leadsAstray, removePath } from "../board-leftovers.ts";
 import type { App } from "../create-app.ts";
 import { isAliveHere } from "../end-worker.ts";
+import { mayShareFiles } from "../shared-files.ts";
 import { openWorkspaces } from "../task-workspaces.ts";
 
 /** What is new may belong to a task whose row is not written yet. */
@@ -47,7 +48,7 @@ type Judge = (path: string, task: string) => Promise<Garbage | null>;
 
 export async function collectFiles(app: App, { board, logsBefore, dryRun }: CollectOptions): Promise<Collected> {
   const { store, files } = await app.kanban();
-  const looking = { app, store, board, logsBefore, leftovers: await isUsualDatabase(app) };
+  const looking = { app, store, board, logsBefore, leftovers: !(await mayShareFiles(app)) };
   const workspaces = await collectWorkspaces(looking, { files, dryRun });
   const collect = (directory: string, judge: Judge) => collectIn(directory, { app, files, judge, dryRun });
   const all = [
@@ -124,12 +125,6 @@ async function taskIfAny(store: Store, id: string, board: string): Promise<Task 
     if (HoldfastError.isInstance(error) && error.code === "task-not-found") return null;
     throw error;
   }
-}
-
-/** One that a flag or variable names may be another one for this call only. */
-async function isUsualDatabase(app: App): Promise<boolean> {
-  const shared = app.profile.name === "default" ? app : await app.forProfile("default");
-  return !["flag", "environment"].includes((await shared.config()).explain("kanban.database").source.kind);
 }
 
 /** Infinity for what is gone meanwhile: then it is nobody's garbage. */

@@ -1,4 +1,4 @@
-import { mkdir, readdir, readFile, stat, symlink, writeFile } from "node:fs/promises";
+import { access, mkdir, readdir, readFile, stat, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { createTestCli, type TestCli } from "../../../test/helpers/cli.ts";
@@ -204,5 +204,21 @@ describe("K5 boards rm", () => {
       status: 1,
       stderr: expect.stringContaining("is running"),
     });
+  });
+
+  test("K30 leaves the files of a board of the same name in another database of this home alone", async () => {
+    await using cli = await createTestCli();
+    const fill = async (env: Record<string, string>) => {
+      await cli.run(["kanban", "boards", "create", "site"], { env });
+      const task = (await cli.run(["kanban", "create", "x", "--board", "site"], { env })).stdout.trim();
+      await writeFile(join(cli.directory, "note.txt"), "kept");
+      await cli.run(["kanban", "attach", task, join(cli.directory, "note.txt"), "--board", "site"], { env });
+      return join(cli.home, "kanban/boards/site/attachments", task);
+    };
+    const env = { HOLDFAST_KANBAN_DATABASE: join(cli.directory, "other.db") };
+    const [theirs, ours] = [await fill({}), await fill(env)];
+    expect(await cli.run(["kanban", "boards", "rm", "site", "--confirm", "site"], { env })).toMatchObject({ status: 0 });
+    expect(await readFile(join(theirs, "note.txt"), "utf8")).toBe("kept");
+    await expect(access(ours)).rejects.toMatchObject({ code: "ENOENT" });
   });
 });

@@ -378,11 +378,15 @@ describe("K32 gc", () => {
     expect(await readFile(join(outside, "kept"), "utf8")).toBe("x");
   });
 
-  test("takes nothing for a leftover that may belong to another database, or is new", async () => {
+  test("K30 takes nothing for a leftover that may belong to another database, or is new", async () => {
     await using cli = await createTestCli();
     const { files, gone } = await fill(cli);
     const other = await cli.json<Collected>(["kanban", "gc", "-c", `kanban.database=${join(cli.directory, "other.db")}`]);
     expect(other.removed).toEqual([]);
+    // Set for good: the database of the home is still there, and may be gone back to.
+    await cli.run(["config", "set", "kanban.database", join(cli.directory, "other.db")]);
+    expect((await cli.json<Collected>(["kanban", "gc"])).removed).toEqual([]);
+    await cli.run(["config", "unset", "kanban.database"]);
     await utimes(join(files, "attachments", gone), new Date(), new Date());
     const { removed } = await cli.json<Collected>(["kanban", "gc", "--dry-run"]);
     expect(removed.map(({ path }) => path)).not.toContain(join(files, "attachments", gone));
