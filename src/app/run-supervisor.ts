@@ -22,7 +22,7 @@ export async function runSupervisor(input: Readable): Promise<number> {
   const log = createLogger({
     clock: systemClock,
     level: "warn",
-    sink: ({ time, message }) => appendFileSync(2, `${new Date(time).toISOString()} ${job.task} ${message}\n`),
+    sink: ({ time, message }) => say(`${new Date(time).toISOString()} ${job.task} ${message}\n`),
   });
   const taskLog = await openLog(job, log);
   let store: Promise<Store> | undefined;
@@ -49,6 +49,15 @@ export async function runSupervisor(input: Readable): Promise<number> {
   } finally {
     taskLog.close();
     await (await store?.catch(() => undefined))?.[Symbol.asyncDispose]();
+  }
+}
+
+/** What cannot be said must not end this process: its worker would live on, and nobody keep its claim or end it with that (K18). */
+function say(line: string): void {
+  try {
+    appendFileSync(2, line);
+  } catch {
+    // A full disk, which is often what was to be told of.
   }
 }
 

@@ -1,7 +1,7 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { existsSync } from "node:fs";
-import { readFile, stat } from "node:fs/promises";
+import { mkdir, readFile, stat, symlink } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, test, vi } from "vitest";
 import { findProcess } from "../../src/base/process-tree.ts";
@@ -77,6 +77,15 @@ describe("a worker", () => {
     const claim = await bench.start("trap '' TERM; echo $$ >pid; while :; do sleep 1; done", { worker: { maxRuntimeMs: 300 } });
     expect(await bench.exit(claim)).toEqual({ code: null, signal: "SIGKILL", reason: "timed_out" });
     expect(findProcess(Number(await until("pid")))).toBeNull();
+  });
+
+  test("K18 K27 is kept by its supervisor although no log can be written, its own included", async () => {
+    await symlink("/dev/full", join(bench.files.root, "supervisors.log"));
+    await mkdir(bench.files.board("default"), { recursive: true });
+    // Where nobody can make a file, not even root.
+    await symlink("/proc", bench.files.logs("default"));
+    const claim = await bench.start("exit 7");
+    expect(await bench.exit(claim)).toMatchObject({ reason: "exited", code: 7 });
   });
 
   test("K27 that floods its log leaves no more than its share on the disk", async () => {
