@@ -14,6 +14,12 @@ export async function isAliveHere(app: App, run: Run): Promise<boolean> {
   return (await withLauncher(app, (launcher) => launcher.look(run))) === "alive";
 }
 
+/** Its worker is that of another machine or installation, and only somebody there can end it. */
+export async function isElsewhere(app: App, run: Run): Promise<boolean> {
+  if (recordOf(run) === null || isKnownDead(run)) return false;
+  return (await withLauncher(app, (launcher) => launcher.look(run))) === "elsewhere";
+}
+
 /** Resolves when nothing of it is left. A person who has claimed a task has no worker. @throws when that cannot be made sure */
 export async function endWorker(app: App, run: Run): Promise<void> {
   if (run.worker === null) return;

@@ -1,6 +1,7 @@
 /** @module What the boards have to do with a profile that gets another name or goes. */
 import { FINISHED, STATUSES, type Status } from "../board/transitions.ts";
 import type { App } from "./create-app.ts";
+import { isElsewhere } from "./end-worker.ts";
 import { taskReclaim } from "./operations/task-reclaim.ts";
 import type { ProfileHooks } from "./profile-hooks.ts";
 
@@ -18,7 +19,11 @@ export async function profileBoards(app: App): Promise<Required<ProfileHooks>> {
       return (await store.listTasks({ assignee: profile, status: UNFINISHED })).map(({ id }) => id);
     },
     async end(profile) {
-      for (const { task } of await runsOf(profile)) await taskReclaim.run(app, { id: task, reason: `profile ${profile} is deleted` });
+      for (const run of await runsOf(profile)) {
+        // That one works under a profile of the same name, whose home is there.
+        if (await isElsewhere(app, run)) continue;
+        await taskReclaim.run(app, { id: run.task, reason: `profile ${profile} is deleted` });
+      }
     },
     renameAssignee: async (from, to) => store.renameProfile(from, to, { by: kanban.person("renaming a profile") }),
   };
