@@ -2,7 +2,7 @@
 import { type FileHandle, stat } from "node:fs/promises";
 import { delay } from "../base/clock.ts";
 import { systemCode } from "../base/errors.ts";
-import { openLogFile } from "../dispatcher/log-file.ts";
+import { openLogFile, readOlderLogs } from "../dispatcher/log-file.ts";
 import type { App } from "./create-app.ts";
 import { findTask, type WantedTask } from "./find-task.ts";
 import { hostFailed } from "./host-file.ts";
@@ -22,14 +22,18 @@ export async function* readLog(app: App, { tail, follow, ...wanted }: ReadLogOpt
   const kanban = await app.kanban();
   const { id, board } = await findTask(kanban, wanted);
   const path = kanban.files.log(board, id);
-  let from = tail;
+  let first = true;
   do {
     await using file = await openLogFile(path);
-    if (file !== null) {
-      yield* readFrom(app, file, { path, tail: from, follow });
-      // Another file has taken its place, and that one is read from its beginning.
-      from = undefined;
-    } else if (follow !== undefined) await delay(app.clock, LOOK_EVERY_MS);
+    if (first) {
+      const newest = (await file?.stat()) ?? null;
+      const bytes = tail === undefined ? Number.POSITIVE_INFINITY : tail - (newest?.size ?? 0);
+      yield* readOlderLogs(path, { newest, bytes });
+    }
+    // Another one that has taken its place is read from its beginning.
+    if (file !== null) yield* readFrom(app, file, { path, tail: first ? tail : undefined, follow });
+    else if (follow !== undefined) await delay(app.clock, LOOK_EVERY_MS);
+    first = false;
   } while (follow !== undefined && !follow.aborted);
 }
 

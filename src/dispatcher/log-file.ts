@@ -78,6 +78,28 @@ export function readTaskLog(path: string, bytes: number): Buffer {
   }
 }
 
+/** The last bytes of what was moved aside before `newest` was begun, or of all there is; the oldest comes first. @throws `state-unreadable` */
+export function* readOlderLogs(path: string, { newest, bytes }: { newest: Stats | null; bytes: number }): Generator<Uint8Array> {
+  let opened: number[] = [];
+  try {
+    opened = openSnapshot(path);
+    const own = newest === null ? undefined : opened.findIndex((fd) => identity(fstatSync(fd)) === identity(newest));
+    // It was moved out of sight meanwhile, and what is older with it.
+    if (own === -1) return;
+    const wanted: { fd: number; most: number }[] = [];
+    let left = bytes;
+    for (const fd of own === undefined ? opened : opened.slice(own + 1)) {
+      if (left > 0) wanted.unshift({ fd, most: left });
+      left -= fstatSync(fd).size;
+    }
+    for (const { fd, most } of wanted) yield readEnd(fd, most);
+  } catch (error) {
+    throw readFailure(path, error);
+  } finally {
+    opened.forEach(closeSync);
+  }
+}
+
 /** Its newest file, for whoever reads on while it grows. Null when there is none. @throws `state-unreadable` for what is no regular file */
 export async function openLogFile(path: string): Promise<FileHandle | null> {
   try {

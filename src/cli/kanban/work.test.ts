@@ -140,6 +140,28 @@ describe("looking on", () => {
     expect(await following.ended).toMatchObject({ status: 130, stdout: "first\nsecond\nthird\n" });
   }, 30_000);
 
+  test("K27 log prints what was moved aside when the log grew, too, and counts it for --tail", async () => {
+    await using cli = await createTestCli();
+    const { task } = await cli.json<{ task: { id: string } }>(["kanban", "create", "x"]);
+    const path = join(cli.home, "kanban/boards/default/logs", `${task.id}.log`);
+    await mkdir(dirname(path), { recursive: true });
+    const print = async (...flags: string[]) => (await cli.run(["kanban", "log", task.id, ...flags])).stdout;
+    await writeFile(`${path}.2`, "first\n");
+    await writeFile(`${path}.1`, "second\n");
+    // Its writer was killed before it had begun the next one.
+    expect(await print()).toBe("first\nsecond\n");
+    await writeFile(path, "third\n");
+    expect(await print()).toBe("first\nsecond\nthird\n");
+    expect(await print("--tail", "9")).toBe("nd\nthird\n");
+    expect(await print("--tail", "3")).toBe("rd\n");
+    const following = cli.start(["kanban", "log", "-f", task.id]);
+    await following.untilPrinted("third");
+    await appendFile(path, "fourth\n");
+    await following.untilPrinted("fourth");
+    following.child.kill("SIGINT");
+    expect(await following.ended).toMatchObject({ status: 130, stdout: "first\nsecond\nthird\nfourth\n" });
+  }, 30_000);
+
   test.each([
     ["a pipe", (path: string) => execFileSync("mkfifo", [path])],
     ["a link", (path: string) => symlinkSync("/etc/passwd", path)],
