@@ -20,6 +20,19 @@ export async function isElsewhere(app: App, run: Run): Promise<boolean> {
   return (await withLauncher(app, (launcher) => launcher.look(run))) === "elsewhere";
 }
 
+/**
+ * Ends the workers of ended runs that have outlived their supervisor, too: whatever knows of them may be about to go. One whose supervisor
+ * lives is left to it.
+ */
+export async function endLeftWorkers(app: App, runs: readonly Run[]): Promise<void> {
+  const left = runs.filter((run) => run.endedAt !== null && recordOf(run) !== null && !isKnownDead(run));
+  if (left.length === 0) return;
+  const { settings } = readSettings((await app.kanban()).options);
+  await withLauncher(app, async (launcher) => {
+    for (const run of left) if ((await launcher.look(run)) === "gone") await launcher.end(run, { graceMs: settings.graceMs });
+  });
+}
+
 /** Resolves when nothing of it is left. A person who has claimed a task has no worker. @throws when that cannot be made sure */
 export async function endWorker(app: App, run: Run): Promise<void> {
   if (run.worker === null) return;

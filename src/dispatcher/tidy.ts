@@ -15,9 +15,16 @@ import type { Launcher } from "./worker.ts";
 import type { Workspaces } from "./workspace.ts";
 
 /** The last words of workers, and what ends a task without one. */
-const ENDS: ReadonlySet<EventKind> = new Set(["completed", "blocked", "waiting", "review_requested", "changes_requested", "archived"]);
+export const ENDS: ReadonlySet<EventKind> = new Set([
+  "completed",
+  "blocked",
+  "waiting",
+  "review_requested",
+  "changes_requested",
+  "archived",
+]);
 /** So many events before this dispatcher began are looked at, for workers that outlived the one before. */
-const LOOK_BACK = 1000;
+export const LOOK_BACK = 1000;
 
 export interface TidyOptions {
   readonly store: Pick<Store, "events" | "lastEvent" | "runs" | "getTask">;

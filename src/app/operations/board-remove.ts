@@ -2,6 +2,7 @@
 import * as z from "zod/mini";
 import { HoldfastError } from "../../base/errors.ts";
 import { removeBoardFiles } from "../board-leftovers.ts";
+import { endLeftWorkers } from "../end-worker.ts";
 import { defineOperation } from "../operation.ts";
 import { mayShareFiles } from "../shared-files.ts";
 import { unswitchBoard } from "../switched-board.ts";
@@ -38,6 +39,7 @@ export const boardRemove = defineOperation({
     // While the rows can still say where they are.
     const tasks = await kanban.store.listTasks({ board: slug, workspace: "worktree" });
     const own = (await mayShareFiles(app)) ? await kanban.store.listTasks({ board: slug }) : undefined;
+    await endLeftWorkers(app, await kanban.store.runs({ board: slug }));
     await kanban.store.removeBoard(slug, { by });
     const switchedBack = await unswitchBoard(kanban, slug);
     // After the rows: files without a board are found by nobody, a board without its files would be.

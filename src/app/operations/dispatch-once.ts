@@ -1,7 +1,11 @@
 /** @module One pass of the dispatcher over a board. */
 import * as z from "zod/mini";
+import type { Run } from "../../board/runs.ts";
 import type { DispatchResult } from "../../dispatcher/result.ts";
+import { ENDS, LOOK_BACK } from "../../dispatcher/tidy.ts";
 import { openDispatching } from "../dispatching.ts";
+import { endLeftWorkers } from "../end-worker.ts";
+import type { Kanban } from "../kanban.ts";
 import { defineOperation } from "../operation.ts";
 
 export const dispatchOnce = defineOperation({
@@ -15,9 +19,18 @@ export const dispatchOnce = defineOperation({
     const { slug } = await kanban.existingBoard(board);
     const dispatching = await openDispatching(app, { stays: false });
     try {
-      return await dispatching.dispatcher.runOnce(slug, { dryRun, max, wait: true });
+      const result = await dispatching.dispatcher.runOnce(slug, { dryRun, max, wait: true });
+      if (!dryRun && !result.skipped_locked) await endLeftWorkers(app, await recentRuns(kanban, slug));
+      return result;
     } finally {
       await dispatching.close();
     }
   },
 });
+
+/** Of the tasks that have ended not long ago: as far back as a dispatcher that stays looks when it begins. */
+async function recentRuns({ store }: Kanban, board: string): Promise<Run[]> {
+  const events = await store.events({ board, since: Math.max(0, (await store.lastEvent()) - LOOK_BACK), limit: LOOK_BACK });
+  const tasks = new Set(events.flatMap(({ kind, task }) => (ENDS.has(kind) && task !== null ? [task] : [])));
+  return (await Promise.all([...tasks].map((task) => store.runs({ task })))).flat();
+}

@@ -5,6 +5,7 @@ import { listDirectory } from "../../base/list-directory.ts";
 import type { Task } from "../../board/task.ts";
 import { type KeptFile, removePath } from "../board-leftovers.ts";
 import type { App } from "../create-app.ts";
+import { endLeftWorkers } from "../end-worker.ts";
 import { findTask } from "../find-task.ts";
 import type { Kanban } from "../kanban.ts";
 import { defineOperation } from "../operation.ts";
@@ -24,6 +25,7 @@ export const taskRemove = defineOperation({
     const kanban = await app.kanban();
     const by = kanban.person("removing a task");
     const task = await findTask(kanban, { id, board });
+    if (task.status === "archived") await endLeftWorkers(app, await kanban.store.runs({ task: task.id }));
     // While its row can still say where its workspace is; the board refuses below what is not archived.
     const workspace = task.status === "archived" ? await removeWorkspace(app, task) : [];
     await kanban.store.removeTask(task.id, { by });

@@ -10,7 +10,7 @@ import { isFinished } from "../../board/transitions.ts";
 import { lastWorker } from "../../dispatcher/predecessors.ts";
 import { type KeptFile, leadsAstray, removePath } from "../board-leftovers.ts";
 import type { App } from "../create-app.ts";
-import { isAliveHere } from "../end-worker.ts";
+import { endLeftWorkers, isAliveHere } from "../end-worker.ts";
 import { mayShareFiles } from "../shared-files.ts";
 import { openWorkspaces } from "../task-workspaces.ts";
 
@@ -66,7 +66,11 @@ async function collectWorkspaces(looking: Looking, { files, dryRun }: { files: B
   const placed = ({ name, why }: { name: string; why: string }) => ({ path: join(root, name), why });
   try {
     const orphan = async (task: string) => (await leftover(join(root, task), task, looking)) !== null;
-    const { removed, kept } = await (await openWorkspaces(app)).sweep(board, { dryRun, orphan, busy: (task) => busyWith(task, looking) });
+    const { removed, kept } = await (await openWorkspaces(app)).sweep(board, {
+      dryRun,
+      orphan,
+      busy: (task) => busyWith(task, looking, { dryRun }),
+    });
     return { removed: removed.map(placed), kept: kept.map(placed) };
   } catch (error) {
     if (!HoldfastError.isInstance(error) || error.code !== "workspace-failed") throw error;
@@ -75,8 +79,10 @@ async function collectWorkspaces(looking: Looking, { files, dryRun }: { files: B
 }
 
 /** A worker that has said its last word may still be there. */
-async function busyWith({ id }: Task, { app, store }: Looking): Promise<string | null> {
-  const run = lastWorker(await store.runs({ task: id }));
+async function busyWith({ id }: Task, { app, store }: Looking, { dryRun }: { dryRun: boolean }): Promise<string | null> {
+  const runs = await store.runs({ task: id });
+  if (!dryRun) await endLeftWorkers(app, runs);
+  const run = lastWorker(runs);
   return run !== undefined && (await isAliveHere(app, run)) ? `the worker of run ${run.id} is still there` : null;
 }
 
