@@ -76,6 +76,7 @@ export async function openDispatching(app: App, { stays, log = app.log }: Dispat
     removeSandboxes: removeSandboxesOf(app, configs),
     leftBehind: () => leftBehind(app, log),
     settings,
+    clock,
     log,
   });
   const splitter = createSplitter(app, { configs, log });

@@ -14,6 +14,7 @@ const DISPATCHER = {
   HOLDFAST_MODEL_API_KEY: "secret of the dispatcher",
   OPENAI_API_KEY: "another secret",
   MY_TOKEN: "a third one",
+  LC_SECRET: "a fourth one",
   HOLDFAST_RUN_TOKEN: "of an outer run",
 };
 

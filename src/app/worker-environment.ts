@@ -7,7 +7,8 @@ import type { LaunchOptions } from "../dispatcher/worker.ts";
 import { identityVariables } from "./worker-identity.ts";
 
 /** Of the dispatcher's own variables: what a program needs to run at all. */
-const PLAIN = /^(PATH|HOME|USER|LOGNAME|SHELL|LANG|LANGUAGE|LC_[A-Z]+|TZ|TMPDIR|TERM|COLORTERM|NO_COLOR)$/;
+const PLAIN =
+  /^(PATH|HOME|USER|LOGNAME|SHELL|LANG|LANGUAGE|LC_(ALL|CTYPE|COLLATE|MESSAGES|MONETARY|NUMERIC|TIME)|TZ|TMPDIR|TERM|COLORTERM|NO_COLOR)$/;
 /** And what a supervisor needs to reach sandboxes. */
 const BACKENDS =
   /^(TERMINAL|DOCKER|CONTAINER|CONTAINERS|BUILDAH|PODMAN|XDG)_[A-Z_]+$|^(HOLDFAST_HOME|HOLDFAST_DOCKER_BINARY|SSH_AUTH_SOCK)$/;

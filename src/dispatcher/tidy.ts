@@ -2,7 +2,8 @@
  * @module What runs leave that have ended by their worker's own word. A worker may outlive both that word and its supervisor, and then nobody
  * else would end it (K18). The workspace and the sandbox of a finished task go when nothing of it lives any more (K30).
  */
-import { describeError } from "../base/errors.ts";
+import type { Clock } from "../base/clock.ts";
+import { describeError, HoldfastError } from "../base/errors.ts";
 import type { Logger } from "../base/log.ts";
 import type { BoardEvent, EventKind } from "../board/events.ts";
 import type { Run } from "../board/runs.ts";
@@ -11,6 +12,7 @@ import type { Task } from "../board/task.ts";
 import { isFinished } from "../board/transitions.ts";
 import { isKnownDead } from "./predecessors.ts";
 import type { ReadSettings } from "./settings.ts";
+import { createTroubleReport } from "./trouble-report.ts";
 import type { Launcher } from "./worker.ts";
 import type { Workspaces } from "./workspace.ts";
 
@@ -25,6 +27,8 @@ export const ENDS: ReadonlySet<EventKind> = new Set([
 ]);
 /** So many events before this dispatcher began are looked at, for workers that outlived the one before. */
 export const LOOK_BACK = 1000;
+/** Rounds may come at any rate, and an engine that is down takes seconds to say so. */
+const RETRY_MS = 60_000;
 
 export interface TidyOptions {
   readonly store: Pick<Store, "events" | "lastEvent" | "runs" | "getTask">;
@@ -35,6 +39,7 @@ export interface TidyOptions {
   /** Tasks of which something is left from before this dispatcher began. Some of them may not be finished. */
   readonly leftBehind: () => Promise<readonly string[]>;
   readonly settings: () => Promise<ReadSettings>;
+  readonly clock: Clock;
   readonly log: Logger;
 }
 
@@ -43,9 +48,12 @@ export interface Tidy {
   round(): Promise<void>;
 }
 
-export function createTidy({ store, launcher, workspaces, removeSandboxes, leftBehind, settings, log }: TidyOptions): Tidy {
+export function createTidy({ store, launcher, workspaces, removeSandboxes, leftBehind, settings, clock, log }: TidyOptions): Tidy {
   let since: number | undefined;
   const pending = new Set<string>();
+  /** When what could not go is tried again. */
+  const retries = new Map<string, number>();
+  const troubles = createTroubleReport();
 
   /** Those of ended runs of which nobody has said that they are dead. */
   const leftWorkers = async (task: string) => (await store.runs({ task })).filter(mayLive);
@@ -67,31 +75,46 @@ export function createTidy({ store, launcher, workspaces, removeSandboxes, leftB
       since = last.id;
     }
   };
-  const settle = async (id: string) => {
+  /** @returns whether nothing of it is left to do */
+  const settle = async (id: string): Promise<boolean> => {
     for (const run of await leftWorkers(id)) {
       const seen = await launcher.look(run);
       // Its supervisor gives it a while, in which it may still write the last of its files.
-      if (seen === "alive") return;
+      if (seen === "alive") return false;
       if (seen === "gone") await launcher.end(run, { graceMs: (await settings()).settings.graceMs });
     }
-    pending.delete(id);
     const task = await store.getTask(id);
-    if (!isFinished(task.status)) return;
+    if (!isFinished(task.status)) return true;
     const runs = await store.runs({ task: id });
     await removeSandboxes(task, [...new Set(runs.map(({ profile }) => profile))]);
     const { kept } = await workspaces.settle(task);
     if (kept !== null) log.debug(`the workspace of ${id} stays: ${kept}`);
+    return true;
+  };
+  const failed = (id: string, error: unknown) => {
+    if (HoldfastError.isInstance(error) && error.code === "task-not-found") {
+      forget(id);
+      return;
+    }
+    retries.set(id, clock.monotonic() + RETRY_MS);
+    const trouble = describeError(error);
+    if (troubles.begins(id, trouble)) log.warn(`what ${id} left could not be removed, and will be tried again: ${trouble}`);
+  };
+  const forget = (id: string) => {
+    pending.delete(id);
+    retries.delete(id);
+    if (troubles.ends(id)) log.info(`what ${id} left is removed at last`);
   };
 
   return {
     async round() {
       await collect();
       for (const id of pending) {
+        if ((retries.get(id) ?? 0) > clock.monotonic()) continue;
         try {
-          await settle(id);
+          if (await settle(id)) forget(id);
         } catch (error) {
-          pending.delete(id);
-          log.warn(`what ${id} left could not be removed: ${describeError(error)}`);
+          failed(id, error);
         }
       }
     },

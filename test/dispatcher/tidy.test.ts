@@ -1,11 +1,15 @@
 import { expect, test } from "vitest";
-import { silentLogger } from "../../src/base/log.ts";
+import { createLogger } from "../../src/base/log.ts";
 import { openStore } from "../../src/board/store.ts";
 import { createTidy } from "../../src/dispatcher/tidy.ts";
+import { createManualClock } from "../helpers/manual-clock.ts";
 import { defaultSettings } from "../workers/bench.ts";
 
 async function open(alive: () => boolean, leftBehind: string[] = []) {
   const ended: number[] = [];
+  const said: string[] = [];
+  const clock = createManualClock();
+  const trouble = { is: false };
   const store = await openStore(":memory:");
   const gone: string[] = [];
   const tidy = createTidy({
@@ -13,6 +17,7 @@ async function open(alive: () => boolean, leftBehind: string[] = []) {
     launcher: { look: async () => (alive() ? "alive" : "gone"), end: async ({ id }) => void ended.push(id) },
     workspaces: {
       async settle({ id }) {
+        if (trouble.is) throw new Error("no such luck");
         gone.push(`workspace of ${id}`);
         return { removed: true, kept: null };
       },
@@ -20,12 +25,13 @@ async function open(alive: () => boolean, leftBehind: string[] = []) {
     removeSandboxes: async ({ id }, profiles) => void gone.push(`sandboxes of ${id} for ${profiles.join()}`),
     leftBehind: async () => leftBehind,
     settings: async () => ({ settings: defaultSettings(), warnings: [] }),
-    log: silentLogger,
+    clock,
+    log: createLogger({ clock, level: "info", sink: ({ message }) => said.push(message) }),
   });
   const { task } = await store.createTask({ title: "x", assignee: "coder" }, { by: "test" });
   const { token, run } = await store.claim(task.id, { by: "dispatcher/1" });
   await store.recordWorker(task.id, token, { pid: 1 });
-  return { store, tidy, gone, ended, id: task.id, run: run.id, token };
+  return { store, tidy, gone, ended, said, clock, trouble, id: task.id, run: run.id, token };
 }
 
 test("K18 a worker that outlives its last word and its supervisor is ended, once, also when a dispatcher before has seen that word", async () => {
@@ -75,5 +81,27 @@ test("K30 what was finished before goes, too, and what is not finished stays", a
   left.push(id, other.id);
   await tidy.round();
   expect(gone).toEqual([`sandboxes of ${id} for coder`, `workspace of ${id}`]);
+  await store[Symbol.asyncDispose]();
+});
+
+test("K30 what could not go is tried again a minute later, and told of once", async () => {
+  const { store, tidy, gone, said, clock, trouble, id, token } = await open(() => false);
+  trouble.is = true;
+  await store.complete(id, {}, { token });
+  await tidy.round();
+  trouble.is = false;
+  await tidy.round();
+  expect(gone).not.toContain(`workspace of ${id}`);
+  trouble.is = true;
+  await clock.advance(60_000);
+  await tidy.round();
+  trouble.is = false;
+  await clock.advance(60_000);
+  await tidy.round();
+  expect(gone.filter((each) => each.startsWith("workspace"))).toEqual([`workspace of ${id}`]);
+  expect(said).toEqual([
+    `what ${id} left could not be removed, and will be tried again: no such luck`,
+    `what ${id} left is removed at last`,
+  ]);
   await store[Symbol.asyncDispose]();
 });

@@ -83,6 +83,7 @@ const tidy = createTidy({
   removeSandboxes: async () => {},
   leftBehind: async () => [],
   settings: readSettings,
+  clock: systemClock,
   log,
 });
 const service = createDispatchService({
