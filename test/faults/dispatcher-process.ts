@@ -79,7 +79,8 @@ const dispatcher = createDispatcher({
 const tidy = createTidy({
   store,
   launcher,
-  workspaces,
+  // Tests read what workers wrote there.
+  workspaces: { settle: async () => ({ removed: false, kept: "for the test" }) },
   removeSandboxes: async () => {},
   leftBehind: async () => [],
   settings: readSettings,
