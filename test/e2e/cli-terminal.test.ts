@@ -82,8 +82,12 @@ describeIf(["cc", "tmux"], "on a real terminal", () => {
       const [, id] = /come back with: holdfast process attach (p_[0-9a-f]{8})/.exec(shown) ?? [];
       expect(await processes()).toMatchObject([{ id, state: "running" }]);
       await window.type(`clear; holdfast process attach ${id}; echo ended $?`, "Enter");
-      // Not the one from before, which stays until the window is cleared: what is typed then is for nobody.
-      await window.until(new RegExp(`^(?![^]*come back)[^]*${PROMPT}`));
+      // Asked for, since a shell does not draw it anew by itself; and not the one from before, which stays until the window is cleared.
+      const promptIsBack = new RegExp(`^(?![^]*come back)[^]*${PROMPT}`);
+      await vi.waitUntil(async () => {
+        await window.type("", "Enter");
+        return promptIsBack.test(await window.until(""));
+      }, WAIT);
       await window.type("echo still $mine; exit 4", "Enter");
       await window.until("ended 4");
     });
