@@ -1,6 +1,7 @@
 /** @module Ends what lives of a run. Only after that may its task be given to somebody else (K18). */
 import type { Run } from "../board/runs.ts";
 import { recordOf } from "../dispatcher/launcher.ts";
+import { endLeft, mayLive } from "../dispatcher/left-workers.ts";
 import { isKnownDead } from "../dispatcher/predecessors.ts";
 import { readSettings } from "../dispatcher/settings.ts";
 import type { Launcher } from "../dispatcher/worker.ts";
@@ -25,19 +26,19 @@ export async function isElsewhere(app: App, run: Run): Promise<boolean> {
  * lives is left to it.
  */
 export async function endLeftWorkers(app: App, runs: readonly Run[]): Promise<void> {
-  const left = runs.filter((run) => run.endedAt !== null && recordOf(run) !== null && !isKnownDead(run));
-  if (left.length === 0) return;
-  const { settings } = readSettings((await app.kanban()).options);
-  await withLauncher(app, async (launcher) => {
-    for (const run of left) if ((await launcher.look(run)) === "gone") await launcher.end(run, { graceMs: settings.graceMs });
-  });
+  const left = runs.filter(mayLive);
+  if (left.length > 0) await withLauncher(app, (launcher) => endLeft(launcher, left, () => graceMs(app)));
 }
 
 /** Resolves when nothing of it is left. A person who has claimed a task has no worker. @throws when that cannot be made sure */
 export async function endWorker(app: App, run: Run): Promise<void> {
   if (run.worker === null) return;
-  const { settings } = readSettings((await app.kanban()).options);
-  await withLauncher(app, (launcher) => launcher.end(run, { graceMs: settings.graceMs }));
+  const grace = await graceMs(app);
+  await withLauncher(app, (launcher) => launcher.end(run, { graceMs: grace }));
+}
+
+async function graceMs(app: App): Promise<number> {
+  return readSettings((await app.kanban()).options).settings.graceMs;
 }
 
 async function withLauncher<T>(app: App, work: (launcher: Launcher) => Promise<T>): Promise<T> {

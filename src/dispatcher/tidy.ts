@@ -1,32 +1,19 @@
 /**
- * @module What runs leave that have ended by their worker's own word. A worker may outlive both that word and its supervisor, and then nobody
- * else would end it (K18). The workspace and the sandbox of a finished task go when nothing of it lives any more (K30).
+ * @module What runs leave that have ended by their worker's own word: workers that outlived it (K18), and the workspace and the sandbox of a
+ * finished task, which go when nothing of it lives any more (K30).
  */
 import type { Clock } from "../base/clock.ts";
 import { describeError, HoldfastError } from "../base/errors.ts";
 import type { Logger } from "../base/log.ts";
-import type { BoardEvent, EventKind } from "../board/events.ts";
-import type { Run } from "../board/runs.ts";
 import type { Store } from "../board/store.ts";
 import type { Task } from "../board/task.ts";
 import { isFinished } from "../board/transitions.ts";
-import { isKnownDead } from "./predecessors.ts";
+import { endedIn, endLeft, mayLive, recentlyEnded } from "./left-workers.ts";
 import type { ReadSettings } from "./settings.ts";
 import { createTroubleReport } from "./trouble-report.ts";
 import type { Launcher } from "./worker.ts";
 import type { Workspaces } from "./workspace.ts";
 
-/** The last words of workers, and what ends a task without one. */
-export const ENDS: ReadonlySet<EventKind> = new Set([
-  "completed",
-  "blocked",
-  "waiting",
-  "review_requested",
-  "changes_requested",
-  "archived",
-]);
-/** So many events before this dispatcher began are looked at, for workers that outlived the one before. */
-export const LOOK_BACK = 1000;
 /** Rounds may come at any rate, and an engine that is down takes seconds to say so. */
 const RETRY_MS = 60_000;
 
@@ -55,14 +42,12 @@ export function createTidy({ store, launcher, workspaces, removeSandboxes, leftB
   const retries = new Map<string, number>();
   const troubles = createTroubleReport();
 
-  /** Those of ended runs of which nobody has said that they are dead. */
   const leftWorkers = async (task: string) => (await store.runs({ task })).filter(mayLive);
   /** @returns the last event of the time before this dispatcher */
   const lookBack = async () => {
     const last = await store.lastEvent();
     for (const task of await leftBehind()) pending.add(task);
-    const before = await store.events({ since: Math.max(0, last - LOOK_BACK), limit: LOOK_BACK });
-    for (const task of new Set(endedIn(before))) if ((await leftWorkers(task)).length > 0) pending.add(task);
+    for (const task of await recentlyEnded(store, { last })) if ((await leftWorkers(task)).length > 0) pending.add(task);
     return last;
   };
   const collect = async () => {
@@ -77,12 +62,7 @@ export function createTidy({ store, launcher, workspaces, removeSandboxes, leftB
   };
   /** @returns whether nothing of it is left to do */
   const settle = async (id: string): Promise<boolean> => {
-    for (const run of await leftWorkers(id)) {
-      const seen = await launcher.look(run);
-      // Its supervisor gives it a while, in which it may still write the last of its files.
-      if (seen === "alive") return false;
-      if (seen === "gone") await launcher.end(run, { graceMs: (await settings()).settings.graceMs });
-    }
+    if (!(await endLeft(launcher, await leftWorkers(id), async () => (await settings()).settings.graceMs))) return false;
     const task = await store.getTask(id);
     if (!isFinished(task.status)) return true;
     const runs = await store.runs({ task: id });
@@ -119,12 +99,4 @@ export function createTidy({ store, launcher, workspaces, removeSandboxes, leftB
       }
     },
   };
-}
-
-function endedIn(events: readonly BoardEvent[]): string[] {
-  return events.flatMap(({ kind, task }) => (ENDS.has(kind) && task !== null ? [task] : []));
-}
-
-function mayLive(run: Run): boolean {
-  return run.endedAt !== null && run.worker !== null && !isKnownDead(run);
 }

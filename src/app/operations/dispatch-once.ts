@@ -1,8 +1,8 @@
 /** @module One pass of the dispatcher over a board. */
 import * as z from "zod/mini";
 import type { Run } from "../../board/runs.ts";
+import { recentlyEnded } from "../../dispatcher/left-workers.ts";
 import type { DispatchResult } from "../../dispatcher/result.ts";
-import { ENDS, LOOK_BACK } from "../../dispatcher/tidy.ts";
 import { openDispatching } from "../dispatching.ts";
 import { endLeftWorkers } from "../end-worker.ts";
 import type { Kanban } from "../kanban.ts";
@@ -30,7 +30,6 @@ export const dispatchOnce = defineOperation({
 
 /** Of the tasks that have ended not long ago: as far back as a dispatcher that stays looks when it begins. */
 async function recentRuns({ store }: Kanban, board: string): Promise<Run[]> {
-  const events = await store.events({ board, since: Math.max(0, (await store.lastEvent()) - LOOK_BACK), limit: LOOK_BACK });
-  const tasks = new Set(events.flatMap(({ kind, task }) => (ENDS.has(kind) && task !== null ? [task] : [])));
+  const tasks = await recentlyEnded(store, { last: await store.lastEvent(), board });
   return (await Promise.all([...tasks].map((task) => store.runs({ task })))).flat();
 }
