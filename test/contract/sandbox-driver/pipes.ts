@@ -43,7 +43,7 @@ export const pipeCases: Cases = {
       [
         "bash",
         "-c",
-        'for ((i = 1; i <= 120; i++)); do head -c 65536 /dev/zero; echo $i >"$1/count"; done; echo 121 >"$1/count"',
+        'for ((i = 1; i <= 256; i++)); do head -c 65536 /dev/zero; echo $i >"$1/count"; done; echo 257 >"$1/count"',
         "bash",
         directory,
       ],
@@ -60,17 +60,18 @@ export const pipeCases: Cases = {
     // Ends when the writer is done or has not moved on for half a second.
     const stuckAt = await printed(
       connection,
-      `for ((same = 0; same < 10 && count < 121; same++)); do
+      `for ((same = 0; same < 10 && count < 257; same++)); do
   sleep 0.05; before=$count; count=$(cat "$1/count" 2>/dev/null || echo 0)
   if [[ $count != "$before" ]]; then same=0; fi
 done; echo "$count"`,
       directory,
     );
     expect(received).toBeLessThanOrEqual(1024 * 1024);
-    expect(Number(stuckAt) * 65536).toBeLessThanOrEqual(2 * 1024 * 1024);
+    // An engine and its client hold up to 2.4 MB on the way, which is theirs to decide: the program must stand well before its end.
+    expect(Number(stuckAt) * 65536).toBeLessThanOrEqual(4 * 1024 * 1024);
     released.resolve();
     await process.ended;
-    expect(received).toBe(120 * 65536);
+    expect(received).toBe(256 * 65536);
   },
 
   "S34 chunks of one stream never come two at once, and in order": async ({ shared }) => {
