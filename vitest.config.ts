@@ -12,8 +12,9 @@ const ENGINES = [
 
 export default defineConfig({
   test: {
-    testTimeout: 30_000,
-    hookTimeout: 60_000,
+    // For what hangs, and for nothing else: a busy machine may take ten times as long as an idle one.
+    testTimeout: 120_000,
+    hookTimeout: 120_000,
     pool: "forks",
     globalSetup: ["test/helpers/engine-place.ts"],
     // Two lanes, which ./check runs side by side; in each, one file after the other.

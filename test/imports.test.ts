@@ -23,7 +23,7 @@ function effectsOfImporting(modules: string[]) {
     env: { HOME: home, PATH: process.env.PATH },
     stdio: ["ignore", output, output, "pipe"],
     encoding: "utf8",
-    timeout: 20_000,
+    timeout: 60_000,
   });
   const report = child.output[3] ? (JSON.parse(child.output[3]) as ImportReport) : undefined;
   closeSync(output);

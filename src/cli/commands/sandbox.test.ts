@@ -117,7 +117,9 @@ describe("sandbox reset", () => {
 
 /** A process that goes on in the sandbox after its call. */
 async function startBackground(cli: TestCli) {
-  const { stdout } = await cli.run(["exec", "--", "sleep 600 >/dev/null 2>&1 & echo $!"]);
+  // The number is known before it has become what it is called.
+  const script = "sleep 600 >/dev/null 2>&1 & until grep -qx sleep /proc/$!/comm; do :; done; echo $!";
+  const { stdout } = await cli.run(["exec", "--", script]);
   const pid = Number(stdout);
   const alive = () => existsSync(`/proc/${pid}/fd`) && !/^State:\s+Z/m.test(statusOf(pid));
   return {
