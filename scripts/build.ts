@@ -22,6 +22,8 @@ const BOARD_ENGINE = "src/board/engine.ts";
 const SUPERVISOR = "src/app/run-supervisor.ts";
 /** What only the verbs of the board need, and the changes of profiles that the board must hear of. */
 const BOARD_VERBS = ["src/cli/commands/kanban.ts", "src/app/profile-boards.ts"];
+/** What the verb `mcp` serves with: the SDK alone is as large as all the rest. */
+const MCP_SERVER = "src/mcp/serve.ts";
 /** Of a worker in a sandbox. */
 const SANDBOX_WORKER = "src/app/sandbox-worker.ts";
 /** What it writes its statements with, and nothing else needs: it would be parsed at every start of what it got into. */
@@ -104,7 +106,7 @@ async function buildDist(): Promise<void> {
   const lazily = async (path: string, parts: readonly Part[]) => part(path, await bundle(path, { parts: located("./", parts) }));
   const engine = await lazily(BOARD_ENGINE, packages);
   const shared = [engine, await lazily(SANDBOX_WORKER, [engine, ...packages]), ...packages];
-  const verbs = await Promise.all(BOARD_VERBS.map((path) => lazily(path, shared)));
+  const verbs = await Promise.all([...BOARD_VERBS, MCP_SERVER].map((path) => lazily(path, shared)));
   const [library, body, supervisor] = await Promise.all([
     bundle(LIBRARY, { head: LIBRARY_HEAD, readable: true, parts: located("./body/", shared) }),
     lazily(PROGRAM_BODY, [...verbs, ...shared]),

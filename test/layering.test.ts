@@ -17,9 +17,11 @@ const LAYERS: Record<string, Layer> = {
     files: /^(sandbox|lifecycle|profiles|dispatcher|model)\/(.*\/)?options\.ts$|^sandbox\/(backends(\.gen)?|driver-options\.gen)\.ts$/,
   },
   app: { from: ["base", "sandbox", "lifecycle", "board", "profiles", "model", "dispatcher", "config"] },
+  mcp: { from: ["base", "app"] },
   cli: {
     from: ["base", "config", "app"],
-    files: /^dispatcher\/describe-result\.ts$/,
+    // A surface that is served is started by a verb, which needs nothing else of it.
+    files: /^dispatcher\/describe-result\.ts$|^mcp\/serve\.ts$/,
     typesFrom: ["sandbox", "lifecycle", "profiles", "board", "dispatcher"],
   },
   "index.ts": { from: ["app"], files: /^base\/errors\.ts$/, typesFrom: ["base", "sandbox", "lifecycle", "profiles", "config"] },

@@ -17,6 +17,7 @@ export const VERBS: readonly VerbEntry[] = [
   { name: "config", summary: "read and change the configuration", load: () => import("./config.ts") },
   { name: "profile", summary: "list, make, show, choose, rename, delete, export and import profiles", load: () => import("./profile.ts") },
   { name: "kanban", summary: "boards of tasks, and profiles that work on them", load: () => import("./kanban.ts") },
+  { name: "mcp", summary: "serve the board's verbs as MCP tools, on standard input and output", load: () => import("./mcp.ts") },
   { name: "doctor", summary: "check every backend", load: () => import("./doctor.ts") },
   { name: "completion", summary: "print a completion script for bash, zsh or fish", load: () => import("./completion.ts") },
 ];

@@ -38,6 +38,7 @@ describe("what is offered", () => {
       "config",
       "profile",
       "kanban",
+      "mcp",
       "doctor",
       "completion",
       "help",

@@ -1,0 +1,103 @@
+/**
+ * @module Messages of MCP over two streams, one a line. It ends with its input, but not before every request in it has its answer: a client
+ * may write, close its end, and then read, and what it asked for may have been done.
+ */
+import type { Readable, Writable } from "node:stream";
+import {
+  deserializeMessage,
+  isJSONRPCErrorResponse,
+  isJSONRPCNotification,
+  isJSONRPCRequest,
+  isJSONRPCResultResponse,
+  type JSONRPCMessage,
+  type RequestId,
+  serializeMessage,
+  type Transport,
+} from "@modelcontextprotocol/server";
+
+export interface LineTransport extends Transport {
+  /** Resolves when it has been closed, by either side. */
+  readonly closed: Promise<void>;
+}
+
+const NEWLINE = 0x0a;
+const LONGEST_MESSAGE = 32 * 1024 * 1024;
+/** Answered when it ends, which may be never. */
+const ENDLESS = "subscriptions/listen";
+
+export function createLineTransport(input: Readable, output: Writable): LineTransport {
+  let pieces: Buffer[] = [];
+  let length = 0;
+  const unanswered = new Set<RequestId>();
+  const { promise: closed, resolve: onClosed } = Promise.withResolvers<void>();
+  let inputEnded = false;
+
+  const closeWhenDone = () => {
+    if (inputEnded && unanswered.size === 0) void transport.close();
+  };
+  const onEnd = () => {
+    if (inputEnded) return;
+    inputEnded = true;
+    // Its last line may not be a whole one.
+    takeLine();
+    closeWhenDone();
+  };
+  const onFailure = (error: Error) => {
+    transport.onerror?.(error);
+    void transport.close();
+  };
+  const onData = (chunk: Buffer) => {
+    let start = 0;
+    for (let end = chunk.indexOf(NEWLINE); end !== -1; end = chunk.indexOf(NEWLINE, start)) {
+      pieces.push(chunk.subarray(start, end));
+      start = end + 1;
+      takeLine();
+    }
+    pieces.push(chunk.subarray(start));
+    length += chunk.length - start;
+    if (length > LONGEST_MESSAGE) onFailure(new Error(`a message of more than ${LONGEST_MESSAGE} bytes`));
+  };
+  const takeLine = () => {
+    const line = Buffer.concat(pieces).toString().trim();
+    pieces = [];
+    length = 0;
+    if (line === "") return;
+    try {
+      const message = deserializeMessage(line);
+      if (isJSONRPCRequest(message) && message.method !== ENDLESS) unanswered.add(message.id);
+      if (isJSONRPCNotification(message) && message.method === "notifications/cancelled") settle(message.params?.requestId);
+      transport.onmessage?.(message);
+    } catch (error) {
+      // The next line may be a message again.
+      transport.onerror?.(error as Error);
+    }
+  };
+  const settle = (id: unknown) => {
+    unanswered.delete(id as RequestId);
+    closeWhenDone();
+  };
+
+  const transport: LineTransport = {
+    closed,
+    async start() {
+      input.on("data", onData).once("end", onEnd).once("close", onEnd).once("error", onFailure);
+      output.once("error", onFailure);
+    },
+    async send(message: JSONRPCMessage) {
+      const { promise, resolve, reject } = Promise.withResolvers<void>();
+      output.write(serializeMessage(message), (error) => (error ? reject(error) : resolve()));
+      try {
+        await promise;
+      } finally {
+        if (isJSONRPCResultResponse(message) || isJSONRPCErrorResponse(message)) settle(message.id);
+      }
+    },
+    async close() {
+      input.off("data", onData).off("end", onEnd).off("close", onEnd).off("error", onFailure).pause();
+      pieces = [];
+      onClosed();
+      transport.onclose?.();
+    },
+  };
+  return transport;
+}
