@@ -11,6 +11,18 @@ import { temporaryDirectory } from "../helpers/temporary-directory.ts";
 
 /** Tells what it was called with: each argument in brackets, who it is, and its input. */
 const PROGRAM = `#!/bin/sh
+if [ "$1" = mcp ]; then
+  IFS= read -r message
+  who="$HOLDFAST_TASK $HOLDFAST_RUN_TOKEN $HOLDFAST_WORKSPACE \${SECRET-none}"
+  id=$(printf '%s' "$message" | sed -n 's/.*"id":\\([0-9]*\\).*/\\1/p')
+  case $message in
+    *kanban_request_review*) echo 'to stderr' >&2; exit 1 ;;
+    *kanban_block*) failed=true ;;
+    *notifications*) exit 0 ;;
+  esac
+  printf '{"jsonrpc":"2.0","id":%s,"result":{"isError":%s,"given":{"message":%s,"who":"%s"}}}\\n' "$id" "\${failed-false}" "$message" "$who"
+  exit 0
+fi
 for each; do printf '[%s]' "$each"; done
 printf '\\n%s\\n' "$HOLDFAST_TASK $HOLDFAST_RUN_TOKEN $HOLDFAST_WORKSPACE \${SECRET-none}"
 for each; do case $each in --artifact=* | */copied) cat "\${each#*=}" ;; esac; done
@@ -27,7 +39,7 @@ interface Bench {
   readonly lastWords: string[];
   readonly bin: string;
   /** In the sandbox, with `holdfast` first on the path. */
-  sh(script: string, env?: Record<string, string>): Promise<{ stdout: string; stderr: string; exitCode: number }>;
+  sh(script: string, env?: Record<string, string>, stdin?: string): Promise<{ stdout: string; stderr: string; exitCode: number }>;
   close(): Promise<void>;
 }
 
@@ -73,8 +85,8 @@ async function bridge(patience = { stepSeconds: 1, steps: 60 }): Promise<Bench> 
     await app.close();
     await place[Symbol.asyncDispose]();
   });
-  const sh: Bench["sh"] = (script, env = {}) =>
-    sandbox.run(`PATH=${open.bin}:$PATH; ${script}`, { session: "worker", env, cwd: directory });
+  const sh: Bench["sh"] = (script, env = {}, stdin) =>
+    sandbox.run(`PATH=${open.bin}:$PATH; ${script}`, { session: "worker", env, cwd: directory, ...(stdin !== undefined && { stdin }) });
   return { directory, sandbox, said, lastWords, bin: open.bin, sh, close: open.close };
 }
 
@@ -135,6 +147,7 @@ lines' </dev/null; holdfast kanban create '' --body="it's \\"so\\" & \\$(x)" --t
     const words = [
       "exec true",
       "",
+      "mcp --profile other",
       "kanban dispatch",
       "kanban unblock t_1",
       "kanban --board x show",
@@ -151,10 +164,11 @@ lines' </dev/null; holdfast kanban create '' --body="it's \\"so\\" & \\$(x)" --t
       "kanban __proto__",
     ];
     const { stderr, stdout } = await sh(words.map((each) => `holdfast ${each}; echo $?`).join("\n"));
-    expect(stdout.trim().split("\n").map(Number)).toEqual([2, 2, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 2, 2, 1]);
+    expect(stdout.trim().split("\n").map(Number)).toEqual([2, 2, 2, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 2, 2, 1]);
     expect(stderr.match(/^error: .*/gm)).toEqual([
-      "error: only the verbs of the board work in here: holdfast kanban VERB",
-      "error: only the verbs of the board work in here: holdfast kanban VERB",
+      "error: only the verbs of the board work in here: holdfast kanban VERB, and holdfast mcp",
+      "error: only the verbs of the board work in here: holdfast kanban VERB, and holdfast mcp",
+      "error: mcp takes no arguments in here",
       'error: only the verbs of the board work in here, not "kanban dispatch"',
       'error: only the verbs of the board work in here, not "kanban unblock"',
       'error: only the verbs of the board work in here, not "kanban --board"',
@@ -176,6 +190,52 @@ lines' </dev/null; holdfast kanban create '' --body="it's \\"so\\" & \\$(x)" --t
     expect(allowed.stdout).toContain("[kanban][show][--][--debug]\n");
     expect(allowed.stdout).toMatch(/\[--workspace=dir:\/.*\/outside\]/);
     expect(allowed.stdout).toContain("[block][--kind=--debug][--][why]");
+  });
+
+  test("K29 hands on messages of MCP one by one, with the files that tools name, and always answers", async () => {
+    const { sh, lastWords } = await bridge();
+    const call = (id: number, name: string, args: object) =>
+      JSON.stringify({ jsonrpc: "2.0", id, method: "tools/call", params: { name: `kanban_${name}`, arguments: args } });
+    const messages = [
+      '{"jsonrpc":"2.0","method":"notifications/initialized"}',
+      call(1, "comment", { body: "it's \\ so\u2028" }),
+      "",
+      call(2, "attach", { path: "file" }),
+      call(3, "attach", { path: "absent" }),
+      call(4, "create", { title: "x", workspace: "dir:/etc" }),
+      call(5, "create", { title: "x", workspace: "dir:/inside" }),
+      call(6, "complete", { artifacts: ["file"] }),
+      call(7, "block", { reason: "why" }),
+      call(8, "request_review", {}),
+      "garbage",
+    ];
+    const { stdout, stderr } = await sh("printf content >file; holdfast mcp; echo $?", {}, messages.join("\n"));
+    const lines = stdout.trim().split("\n");
+    expect(lines.pop()).toBe("1");
+    const answers = new Map(lines.map((line) => JSON.parse(line)).map((answer) => [answer.id, answer]));
+    // The program of this test says what it was given.
+    const given = (id: number) => answers.get(id).result.given;
+    expect(given(1)).toEqual({ message: JSON.parse(messages[1] ?? ""), who: "t_0000000a the-token /inside none" });
+    expect(given(2).message.params.arguments.path).toBe("/inside/0/file");
+    expect(given(5).message.params.arguments.workspace).toMatch(/^dir:.*\/outside$/);
+    expect(given(6)).toMatchObject({
+      message: { params: { arguments: { artifacts: ["/inside/0/file"] } } },
+      who: expect.stringContaining("/inside none"),
+    });
+    expect(answers.get(3).result).toEqual({
+      isError: true,
+      content: [{ type: "text", text: expect.stringContaining("error: there is no absent\nhint: ") }],
+    });
+    expect(answers.get(4).result).toMatchObject({
+      isError: true,
+      content: [{ text: expect.stringContaining('cannot choose "dir:/etc"') }],
+    });
+    expect([...answers.keys()].sort()).toEqual([1, 2, 3, 4, 5, 6, 7, 8]);
+    // Each announces its last word; a refused one is none, and neither is one whose program has failed.
+    expect(answers.get(7).result.isError).toBe(true);
+    expect(answers.get(8).result).toEqual({ isError: true, content: [{ type: "text", text: expect.stringContaining("to stderr") }] });
+    expect(lastWords).toEqual(["before", "after", "before", "before"]);
+    expect(stderr).toContain("error: the message is not JSON");
   });
 
   test("K29 refuses what is not UTF-8 or too long", async () => {

@@ -47,6 +47,47 @@ describeEngines("a worker in a container", (engine) => {
   );
 
   test(
+    "K29 K30 does its work with the tools of MCP, with no program and no database there",
+    async () => {
+      const bench = await sandboxBench(engine());
+      const call = (id: number, name: string, args: object) =>
+        JSON.stringify({ jsonrpc: "2.0", id, method: "tools/call", params: { name: `kanban_${name}`, arguments: args } });
+      const messages = [
+        '{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"x","version":"1"}}}',
+        '{"jsonrpc":"2.0","method":"notifications/initialized"}',
+        '{"jsonrpc":"2.0","id":1,"method":"tools/list"}',
+        call(2, "context", {}),
+        call(3, "attach", { path: "out.txt" }),
+        call(4, "show", {}),
+        call(5, "list", {}),
+        call(6, "complete", { summary: "all done", artifacts: ["/tmp/elsewhere.txt"] }),
+      ];
+      const script = `
+        printf report >out.txt; printf more >/tmp/elsewhere.txt
+        cat >messages <<'END'
+${messages.join("\n")}
+END
+        holdfast mcp <messages >answers || exit
+        cat "$(grep -o '/[^" ]*/attachments/[^" \\]*' answers | head -n 1)"`;
+      const claim = await bench.start(script, { task: { title: "the title" } });
+      const { id } = claim.task;
+      await bench.over(claim);
+      expect(await bench.log(claim)).toContain("\nreport");
+      const lines = (await readFile(join(await bench.workspace(id), "answers"), "utf8")).trim().split("\n");
+      const answers = lines.map((line) => JSON.parse(line));
+      expect(answers.map((answer) => answer.id)).toEqual([0, 1, 2, 3, 4, 5, 6]);
+      expect(answers[1].result.tools).toHaveLength(11);
+      expect(answers[2].result.content[0].text).toContain("Workspace: scratch in /workspace");
+      expect(answers[5].error.message).toContain("kanban_list");
+      expect(await bench.run(claim)).toMatchObject({ outcome: "completed", summary: "all done" });
+      const attachments = await bench.store.attachments(id);
+      expect(attachments.map(({ name }) => name)).toEqual(["out.txt", "elsewhere.txt"]);
+      expect(await readFile(attachments[1]?.path ?? "", "utf8")).toBe("more");
+    },
+    LONG,
+  );
+
+  test(
     "K4 K20 K27 finds its sandbox again in the next run, gets a new one for another workspace, and never works in the wrong one",
     async () => {
       const bench = await sandboxBench(engine());

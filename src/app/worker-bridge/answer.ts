@@ -10,6 +10,7 @@ import type { AttachmentsInside } from "./attachments-inside.ts";
 import { onHost } from "./host-words.ts";
 import { readRequest } from "./read-request.ts";
 import { runVerb, type VerbResult } from "./run-verb.ts";
+import { readToolMessage, succeeded } from "./tool-call.ts";
 import { type GivenVerb, readVerb, writeVerb } from "./verbs.ts";
 
 export interface AnswerOptions {
@@ -45,19 +46,53 @@ export async function answerRequest(directory: string, options: AnswerOptions): 
 }
 
 async function perform(directory: string, options: AnswerOptions): Promise<VerbResult> {
-  const { job, files, inside, attachments, beforeLastWord, afterLastWord } = options;
-  const { cwd, args, input } = await readRequest(files, directory);
-  const given = readVerb(args, job);
+  const { cwd, args, input } = await readRequest(options.files, directory);
+  if (args[0] === "mcp" && input !== null) return performTool(input, { ...options, cwd });
+  const given = readVerb(args, options.job);
+  const isHelp = given.words.some(({ option }) => option === "help");
+  return onHostAs(given, { ...options, cwd, isLast: LAST_WORDS.includes(given.verb) && !isHelp }, async (verb, workspace) => {
+    const result = await runVerb(options.job, writeVerb(verb), { ...options, input, workspace });
+    return { ...result, succeeded: result.status === 0 };
+  });
+}
+
+/** One message of MCP: whatever becomes of it, whoever waits for its answer gets one. */
+async function performTool(input: Uint8Array, options: AnswerOptions & { cwd: string }): Promise<VerbResult> {
+  const message = readToolMessage(input);
+  const given = { verb: message.verb ?? "", words: message.words };
+  try {
+    return await onHostAs(given, { ...options, isLast: LAST_WORDS.includes(given.verb) }, async ({ words }, workspace) => {
+      const line = Buffer.from(message.line(words.map(({ value }) => value)));
+      const result = await runVerb(options.job, ["mcp"], { ...options, input: line, workspace });
+      if (result.status !== 0) throw new HoldfastError("spawn-failed", Buffer.from(result.stderr).toString().trim());
+      return { ...result, succeeded: succeeded(Buffer.from(result.stdout).toString()) };
+    });
+  } catch (error) {
+    return { status: 0, stdout: Buffer.from(message.failed(error)), stderr: Buffer.from(told(error)) };
+  }
+}
+
+interface OnHostOptions extends AnswerOptions {
+  /** Where it was called, in the sandbox. */
+  readonly cwd: string;
+  /** It ends the run if it succeeds. */
+  readonly isLast: boolean;
+}
+
+/** Runs something with the words as they are on the host, and gives its output as it is in the sandbox. */
+async function onHostAs(
+  given: GivenVerb,
+  { job, files, cwd, inside, attachments, isLast, beforeLastWord, afterLastWord }: OnHostOptions,
+  run: (verb: GivenVerb, workspace: string) => Promise<VerbResult & { succeeded: boolean }>,
+): Promise<VerbResult> {
   const copies = await mkdtemp(join(tmpdir(), "holdfast-worker-"));
   try {
-    const workspace = { inside, outside: job.workspace };
-    const verb = await onHost(given, { files, cwd, workspace, copies });
-    const isLast = LAST_WORDS.includes(given.verb) && !given.words.some(({ option }) => option === "help");
+    const verb = await onHost(given, { files, cwd, workspace: { inside, outside: job.workspace }, copies });
     if (isLast) await beforeLastWord();
     // A worker may attach only what is in its workspace, and what it names is in the copies. Everywhere else its path is only told.
     const hasFiles = given.words.some(({ kind, value }) => kind === "file" && value !== "-");
-    const result = await runVerb(job, writeVerb(verb), { ...options, input, workspace: hasFiles ? copies : inside });
-    if (isLast && result.status === 0) afterLastWord();
+    const result = await run(verb, hasFiles ? copies : inside);
+    if (isLast && result.succeeded) afterLastWord();
     const inWords = async (bytes: Uint8Array) =>
       Buffer.from((await attachments.translate(Buffer.from(bytes).toString(), tasksOf(given, job))).replaceAll(copies, () => inside));
     return { status: result.status, stdout: await inWords(result.stdout), stderr: await inWords(result.stderr) };

@@ -73,8 +73,18 @@ fail() {
 }
 case \${1-} in
   kanban) ;;
+  mcp)
+    [ $# -le 2 ] && [ "\${2:--}" = - ] || fail 'mcp takes no arguments in here' 2
+    # One message a line, each a request of its own.
+    if [ $# -eq 1 ]; then
+      while line=; IFS= read -r line || [ -n "$line" ]; do
+        [ -z "$line" ] || printf '%s' "$line" | "$0" mcp - || exit
+      done
+      exit 0
+    fi
+    ;;
   --probe) exit 0 ;;
-  *) fail 'only the verbs of the board work in here: holdfast kanban VERB' 2 ;;
+  *) fail 'only the verbs of the board work in here: holdfast kanban VERB, and holdfast mcp' 2 ;;
 esac
 [ -p "$here/ask" ] || fail 'nobody answers: this run has ended'
 number=0
