@@ -16,7 +16,12 @@ export async function createServer(app: App): Promise<McpServer> {
     const { name, description, input, readOnly } = tool;
     server.registerTool(
       name,
-      { description, inputSchema: asStandard(input), annotations: { readOnlyHint: readOnly, openWorldHint: false } },
+      {
+        description,
+        inputSchema: asStandard(input),
+        // Nothing on a board is ever lost by one of them.
+        annotations: { readOnlyHint: readOnly, destructiveHint: false, openWorldHint: false },
+      },
       async (given) => {
         try {
           return { content: [{ type: "text", text: await tool.run(app, given) }] };

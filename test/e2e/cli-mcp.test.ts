@@ -167,6 +167,15 @@ describe("holdfast mcp", () => {
     expect(JSON.stringify(answers.get(0)?.result)).toContain(`# Task ${id}`);
   });
 
+  test("tells a person who has started it what it waits for", async () => {
+    await using cli = await createTestCli();
+    expect(await cli.run(["mcp"], { tty: true })).toMatchObject({
+      status: 0,
+      stderr: expect.stringContaining("note: messages of an MCP client"),
+    });
+    expect(await cli.run(["mcp"])).toEqual({ status: 0, stdout: "", stderr: "" });
+  });
+
   test("K29 fails with a clear word when there is no board to serve", async () => {
     await using cli = await createTestCli();
     await cli.run(["config", "set", "kanban.database", "/proc/none/board.db"]);

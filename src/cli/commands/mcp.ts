@@ -13,6 +13,7 @@ export const register: RegisterVerb = (command, { runner }) => {
   command.action(() =>
     runner.run(command, ({ app, terminal }) =>
       interruptible(terminal, async (signal) => {
+        if (terminal.interactive) terminal.note("messages of an MCP client are expected here, one a line; Ctrl-C ends it");
         const { serveOver } = await import("../../mcp/serve.ts");
         await serveOver(app, { ...terminal.ends, signal });
         signal.throwIfAborted();
