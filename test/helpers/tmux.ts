@@ -46,7 +46,7 @@ export async function openTmux(cli: TestCli, { columns = 80, rows = 24 } = {}): 
             text = await tmux("capture-pane", "-p", ...(colours ? ["-e"] : []));
             return typeof shown === "string" ? text.includes(shown) : shown.test(text);
           },
-          { timeout: 20_000, interval: 50 },
+          { timeout: 60_000, interval: 50 },
         );
       } catch (error) {
         throw new Error(`the window never showed ${shown}; it shows:\n${text}`, { cause: error });
