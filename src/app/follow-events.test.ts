@@ -31,7 +31,7 @@ test("K32 nobody waits on for events when the looking was given up before or whi
   const abort = new AbortController();
   const looked = vi.spyOn(given.kanban.store, "events");
   const waiting = followEvents(app, { since, signal: abort.signal }).next();
-  await vi.waitFor(() => expect(looked.mock.settledResults).toMatchObject([{ type: "fulfilled" }]), { timeout: 10_000 });
+  await vi.waitFor(() => expect(looked.mock.settledResults).toMatchObject([{ type: "fulfilled" }]), { timeout: 60_000 });
   abort.abort();
   expect(await waiting).toMatchObject({ done: true });
 });

@@ -8,7 +8,7 @@ const other = ownerOf("t2");
 const never = () => new Promise<never>(() => {});
 
 /** Each sandbox that is waited for has its own timer, and each running call one for its timeout. */
-const untilTimers = (clock: ManualClock, count: number) => vi.waitFor(() => expect(clock.pending).toBe(count), { timeout: 20_000 });
+const untilTimers = (clock: ManualClock, count: number) => vi.waitFor(() => expect(clock.pending).toBe(count), { timeout: 60_000 });
 
 describe("closing", () => {
   test("S23 tears everything down by its rules, waits for it, and can be repeated", async () => {

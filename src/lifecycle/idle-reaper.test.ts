@@ -76,7 +76,7 @@ describe("the idle reaper", () => {
     await lease.sandbox.run("sleep 600 >/dev/null 2>&1 & echo $! >pid");
     expect(await reapAfter(IDLE_MS)).toMatchObject({ examined: 1, removed: 0, skippedBusy: 1 });
     await lease.sandbox.run('kill -9 "$(<pid)"');
-    await vi.waitFor(async () => expect(await driver.activity?.(lease.sandbox.ref)).toEqual([]), { timeout: 20_000 });
+    await vi.waitFor(async () => expect(await driver.activity?.(lease.sandbox.ref)).toEqual([]), { timeout: 60_000 });
     expect(await reapAfter(IDLE_MS - 1)).toMatchObject({ removed: 0, skippedBusy: 0 });
     expect(await reapAfter(1)).toMatchObject({ removed: 1 });
     expect(await existing()).toEqual([]);

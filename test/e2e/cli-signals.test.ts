@@ -12,7 +12,7 @@ import { describeIf, testIf } from "../helpers/requirements.ts";
 /** Three processes, one of which has left its parent's session; prints their ids on one line. */
 const TREE = "setsid sleep 600 & inner=$!; sleep 600 & echo pids $$ $inner $!; wait";
 
-const WAIT = { timeout: 20_000, interval: 10 };
+const WAIT = { timeout: 60_000, interval: 10 };
 
 function pidsIn(text: string): number[] {
   return (/pids ([\d ]+)/.exec(text)?.[1] ?? "").trim().split(" ").map(Number);

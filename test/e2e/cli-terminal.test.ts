@@ -10,7 +10,7 @@ import { openTmux, type TmuxWindow } from "../helpers/tmux.ts";
 // A person's pace on a machine that is busy with other tests.
 vi.setConfig({ testTimeout: 120_000 });
 
-const WAIT = { timeout: 20_000, interval: 50 };
+const WAIT = { timeout: 60_000, interval: 50 };
 /** What raw mode would have turned off. */
 const ASK_MODES = String.raw`stty -a | tr ' ' '\n' | grep -xE 'echo|opost'`;
 const PROMPT = "inside>";

@@ -4,7 +4,7 @@ import { recordOf } from "../../src/dispatcher/launcher.ts";
 import { type DispatcherHandle, type FaultBench, openFaultBench } from "./bench.ts";
 import { describeDatabases } from "./describe-databases.ts";
 
-const LIMIT = { timeout: 30_000, interval: 50 };
+const LIMIT = { timeout: 60_000, interval: 50 };
 const TEST = { timeout: 120_000 };
 const ME = { by: "me" };
 const WORKERS = { coder: ["sleep", "1000"] };

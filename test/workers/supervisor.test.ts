@@ -10,7 +10,7 @@ import { recordOf } from "../../src/dispatcher/launcher.ts";
 import { forEachTest } from "../helpers/suite.ts";
 import { defaultSettings, openWorkerBench, PATH, SUPERVISOR } from "./bench.ts";
 
-const LIMIT = { timeout: 20_000, interval: 20 };
+const LIMIT = { timeout: 60_000, interval: 20 };
 const bench = forEachTest(openWorkerBench);
 
 /** Waits until the worker has made the file. */

@@ -8,7 +8,7 @@ import { createEngine, describeCommand } from "./engine.ts";
 const LIMIT_MS = 60_000;
 const env = { PATH: "/usr/bin:/bin", BASE: "base" };
 const shell = createEngine("/bin/sh", { env, clock: systemClock });
-const waitLong = { timeout: 20_000, interval: 20 };
+const waitLong = { timeout: 60_000, interval: 20 };
 
 const isAlive = async (pid: string) =>
   !/^\d+ \(.*\) [ZX]/s.test(
