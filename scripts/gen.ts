@@ -21,6 +21,7 @@ export const GENERATORS: readonly Generator[] = [
   { path: "docs/concepts/board.md", render: async () => renderBoardPage() },
   { path: "docs/reference/errors.md", render: async () => renderErrorReference() },
   { path: "docs/reference/configuration.md", render: async () => (await import("./gen-config-docs.ts")).renderConfigReference() },
+  { path: "docs/reference/mcp.md", render: async () => (await import("./gen-mcp-docs.ts")).renderToolReference() },
   { path: "docs/reference/cli.md", render: async () => (await import("./gen-cli-docs.ts")).renderCliReference() },
 ];
 

@@ -59,8 +59,8 @@ export async function openKanban({ root, profile, environment, config, clock }: 
   const options = config.values.kanban;
   const location = databaseLocation(options.database, { root, files });
   if (!isUrl(location)) await makeDirectory(dirname(location));
+  const worker: WorkerIdentity | null = workerIdentity(environment);
   const store = await openStore(location, { clock });
-  const worker = workerIdentity(environment);
   const notForWorkers = (what: string, why: string) =>
     new HoldfastError("move-refused", `${what} is out of reach here: ${why}`, { hint: whyWorker(environment) });
   const choice = chooseBoard(environment, files);
@@ -121,8 +121,15 @@ function chooseBoard({ HOLDFAST_KANBAN_BOARD: variable }: Environment, files: Bo
   return { slug: switched || DEFAULT_BOARD, by: "`holdfast kanban boards switch`", wayOut };
 }
 
-function workerIdentity({ HOLDFAST_TASK: task, HOLDFAST_RUN_TOKEN: token, HOLDFAST_BOARD: board }: Environment): WorkerIdentity | null {
-  return task && token ? { task, token, board: board || DEFAULT_BOARD } : null;
+/** @throws `invalid-input` for half of one: a worker that has lost a variable on the way would act in the name of a person */
+function workerIdentity({ HOLDFAST_TASK: task, HOLDFAST_RUN_TOKEN: token, HOLDFAST_RUN: run, HOLDFAST_BOARD: board }: Environment) {
+  if (task && token) return { task, token, board: board || DEFAULT_BOARD };
+  if (!task && !token && !run) return null;
+  const missing = task ? "HOLDFAST_RUN_TOKEN" : "HOLDFAST_TASK";
+  throw new HoldfastError("invalid-input", `this is a part of a worker's variables, without ${missing}, so it is not known who acts`, {
+    hint: "hand all HOLDFAST_ variables of the worker on to what it starts, or, as a person, unset HOLDFAST_TASK, HOLDFAST_RUN and HOLDFAST_RUN_TOKEN",
+    facts: { missing },
+  });
 }
 
 /** Only `claim` leaves HOLDFAST_RUN out: then it is a person, who may not know how to be one again. A worker is not told how to leave its role. */

@@ -116,6 +116,8 @@ function ending({ task }: ContextInput): string {
     "",
     ...lines,
     "- `holdfast kanban block REASON [--kind dependency|needs_input|capability|transient]`: it cannot go on without help",
+    "",
+    "Each is also a tool of `holdfast mcp`, of the same name: `kanban_complete` and so on.",
   ].join("\n");
 }
 

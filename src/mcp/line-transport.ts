@@ -69,7 +69,7 @@ export function createLineTransport(input: Readable, output: Writable): LineTran
       transport.onmessage?.(message);
     } catch (error) {
       // The next line may be a message again.
-      transport.onerror?.(error as Error);
+      transport.onerror?.(new Error(`no message of MCP: ${line.slice(0, 80)}`, { cause: error }));
     }
   };
   const settle = (id: unknown) => {

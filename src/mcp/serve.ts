@@ -21,7 +21,7 @@ export async function serveOver(app: App, { input, output, signal }: ServeOption
   const transport = createLineTransport(input, output);
   const server = serveStdio(() => createServer(app), {
     transport,
-    onerror: (error) => app.log.warn(`a message was not understood, or its answer not taken: ${describeError(error)}`),
+    onerror: (error) => app.log.warn(`what came was not understood, or its answer not taken: ${describeError(error)}`),
   });
   await Promise.race([transport.closed, aborted(signal)]);
   await server.close();

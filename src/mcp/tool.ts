@@ -2,6 +2,7 @@
 import * as z from "zod/mini";
 import type { App } from "../app/create-app.ts";
 import { type Operation, runOperation } from "../app/operation.ts";
+import { HoldfastError } from "../base/errors.ts";
 
 export type JsonObject = Record<string, unknown>;
 
@@ -24,31 +25,76 @@ export interface ToolOptions<Output> {
   readonly fields: Readonly<Record<string, string>>;
   /** @default false */
   readonly readOnly?: boolean;
+  /** Those that are written in another way than the operation takes them. */
+  readonly written?: Readonly<Record<string, Writing>>;
   /** @default JSON */
   words?(output: Output): string;
 }
 
+/** How a model writes the value of a field. */
+export interface Writing {
+  readonly schema: JsonObject;
+  /** @throws `invalid-input` */
+  read(field: string, value: unknown): unknown;
+}
+
+/** Models seldom know how many milliseconds have passed since 1970. */
+export const TIME: Writing = {
+  schema: { type: "string", format: "date-time" },
+  read(field, value) {
+    const at = typeof value === "string" && ZONED.test(value) ? Date.parse(value) : Number.NaN;
+    if (!Number.isNaN(at)) return at;
+    throw new HoldfastError("invalid-input", `${field} is not a time with its zone: ${JSON.stringify(value)?.slice(0, 80)}`, {
+      hint: "write it as 2026-12-24T18:00:00Z or 2026-12-24T18:00:00+01:00",
+      facts: { field },
+    });
+  },
+};
+
+const ZONED = /^\d{4}-\d\d-\d\dT\d\d:\d\d.*(Z|[+-]\d\d:?\d\d)$/;
+
 export function toolOf<Input, Output>(name: string, operation: Operation<Input, Output>, options: ToolOptions<Output>): Tool {
-  const { description, fields, readOnly = false, words = JSON.stringify } = options;
+  const { description, fields, written = {}, readOnly = false, words = JSON.stringify } = options;
   const make = (hidden: readonly string[]): Tool => ({
     name,
     description,
     readOnly,
-    input: schemaOf(operation.input, { fields, hidden }),
+    input: schemaOf(operation.input, { fields, written, hidden }),
     without: (more) => make([...hidden, ...more]),
-    run: async (app, input) => words(await runOperation(app, operation, input)),
+    run: async (app, input) => words(await runOperation(app, operation, readAll(input, written))),
   });
   return make([]);
 }
 
-function schemaOf(
-  shape: z.ZodMiniType,
-  { fields, hidden }: { fields: Readonly<Record<string, string>>; hidden: readonly string[] },
-): JsonObject {
-  const { $schema: _, properties = {}, ...schema } = z.toJSONSchema(shape, { io: "input" });
+function readAll(input: unknown, written: Readonly<Record<string, Writing>>): unknown {
+  if (typeof input !== "object" || input === null) return input;
+  const read = Object.entries(written).flatMap(([field, writing]) => {
+    const value = (input as JsonObject)[field];
+    return value === undefined ? [] : [[field, writing.read(field, value)] as const];
+  });
+  return { ...input, ...Object.fromEntries(read) };
+}
+
+interface SchemaOptions extends Required<Pick<ToolOptions<unknown>, "fields" | "written">> {
+  readonly hidden: readonly string[];
+}
+
+function schemaOf(shape: z.ZodMiniType, { fields, written, hidden }: SchemaOptions): JsonObject {
+  const {
+    $schema: _,
+    properties = {},
+    ...schema
+  } = z.toJSONSchema(shape, { io: "input", override: ({ jsonSchema }) => unbounded(jsonSchema) });
   const offered = Object.entries(properties).filter(([field]) => !hidden.includes(field));
-  return {
-    ...schema,
-    properties: Object.fromEntries(offered.map(([field, value]) => [field, { ...(value as JsonObject), description: fields[field] }])),
-  };
+  const described = offered.map(([field, value]) => {
+    const own = written[field]?.schema ?? (value as JsonObject);
+    return [field, { ...own, description: fields[field] }] as const;
+  });
+  return { ...schema, properties: Object.fromEntries(described) };
+}
+
+/** Every whole number fits between these, so they tell a model nothing. */
+function unbounded(schema: JsonObject): void {
+  if (schema.minimum === Number.MIN_SAFE_INTEGER) delete schema.minimum;
+  if (schema.maximum === Number.MAX_SAFE_INTEGER) delete schema.maximum;
 }

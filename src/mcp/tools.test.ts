@@ -12,10 +12,9 @@ function fields({ input }: { input: Record<string, unknown> }): Record<string, {
 describe("the tools of the board", () => {
   test("K29 are the verbs for workers, and for orchestrators also list and unblock", () => {
     const names = (tools: typeof workers) => tools.map(({ name }) => name.replace("kanban_", ""));
-    expect(names(workers)).toEqual(
-      "show context complete block request_review request_changes heartbeat comment create link attach".split(" "),
-    );
-    expect(names(everybody)).toEqual([...names(workers), "list", "unblock"]);
+    const shared = "show context complete block request_review request_changes comment create link attach".split(" ");
+    expect(names(workers)).toEqual([...shared, "heartbeat"]);
+    expect(names(everybody)).toEqual([...shared, "list", "unblock"]);
   });
 
   test("say what each field means, and a worker is not asked who it is", () => {
@@ -25,11 +24,16 @@ describe("the tools of the board", () => {
     expect(undescribed).toEqual([]);
     const asked = workers.flatMap((tool) => Object.keys(fields(tool)).filter((field) => ["board", "token"].includes(field)));
     expect(asked).toEqual([]);
-    expect(Object.keys(fields(everybody.find(({ name }) => name === "kanban_heartbeat") ?? { input: {} }))).toEqual([
-      "id",
-      "board",
-      "token",
-    ]);
+    expect(everybody.every((tool) => Object.keys(fields(tool)).includes("board"))).toBe(true);
+  });
+
+  test("leave out bounds that every number keeps, and ask for times as people write them", () => {
+    const create = everybody.find(({ name }) => name === "kanban_create");
+    expect(create?.input.properties).toMatchObject({
+      priority: { type: "integer", description: expect.any(String) },
+      deadline: { type: "string", format: "date-time" },
+    });
+    expect(JSON.stringify(everybody)).not.toContain(String(Number.MAX_SAFE_INTEGER));
   });
 
   test("K29 name files and places only where a bridge out of a sandbox translates them", () => {

@@ -1,4 +1,5 @@
 /** @module The verbs of the board as tools for models: which operations, under which names, and what is said about each field (K29). */
+import type * as z from "zod/mini";
 import { taskAttach } from "../app/operations/task-attach.ts";
 import { taskBlock } from "../app/operations/task-block.ts";
 import { taskComment } from "../app/operations/task-comment.ts";
@@ -12,7 +13,7 @@ import { taskRequestChanges } from "../app/operations/task-request-changes.ts";
 import { taskRequestReview } from "../app/operations/task-request-review.ts";
 import { taskShow } from "../app/operations/task-show.ts";
 import { taskUnblock } from "../app/operations/task-unblock.ts";
-import { type Tool, toolOf } from "./tool.ts";
+import { TIME, type Tool, toolOf } from "./tool.ts";
 
 const ID = "The task, as t_ and hexadecimal digits. A worker may leave it out: then it is its own.";
 const BOARD = "The board; else the one that counts.";
@@ -22,10 +23,9 @@ const HANDOVER = {
   cost: "What the work has cost, in your currency.",
   tokens: "How many tokens the work took.",
 };
-const MILLISECONDS = "in milliseconds since 1970";
 
-/** What a worker may do with its own task, and around it. */
-const FOR_WORKERS: readonly Tool[] = [
+/** What a worker may do with its own task, and around it; others with any. */
+const FOR_ALL: readonly Tool[] = [
   toolOf("kanban_show", taskShow, {
     description: "Show a task as data: its fields, why it does not run, parents, children, runs, comments, attachments and events.",
     fields: { id: ID, board: BOARD },
@@ -65,10 +65,6 @@ const FOR_WORKERS: readonly Tool[] = [
     description: "End a review that found something: the task goes back to whoever did it.",
     fields: { id: ID, board: BOARD, reason: "What must be changed." },
   }),
-  toolOf("kanban_heartbeat", taskHeartbeat, {
-    description: "Say that the work goes on. If the claim is lost, stop working on the task.",
-    fields: { id: ID, board: BOARD, token: "The token of the run, from `holdfast kanban claim`." },
-  }),
   toolOf("kanban_comment", taskComment, {
     description: "Comment on any task of the board, under your own name.",
     fields: { id: ID, board: BOARD, body: "The text." },
@@ -89,14 +85,15 @@ const FOR_WORKERS: readonly Tool[] = [
       maxRetries: "How many failures in a row block it.",
       skills: "What its worker shall have at hand.",
       model: "The model that its worker shall use.",
-      deadline: `Until when it should be done, ${MILLISECONDS}.`,
+      deadline: "Until when it should be done, with the zone.",
       repeat: "Make it again whenever it is finished: a duration such as 1d, or five fields of cron.",
       timeZone: "Of the cron fields, such as Europe/Berlin.",
       idempotencyKey: "A second task with the same key is not made; the first is given instead.",
       triage: "Put it aside until somebody has specified it.",
       blocked: "Begin blocked, for this reason.",
-      scheduledFor: `Not before then, ${MILLISECONDS}.`,
+      scheduledFor: "Not before then, with the zone.",
     },
+    written: { deadline: TIME, scheduledFor: TIME },
   }),
   toolOf("kanban_link", taskLink, {
     description: "Let one task wait until another is finished.",
@@ -114,17 +111,27 @@ const FOR_WORKERS: readonly Tool[] = [
   }),
 ];
 
+/** Whoever has a run. */
+const FOR_WORKERS: readonly Tool[] = [
+  toolOf("kanban_heartbeat", taskHeartbeat, {
+    description: "Say that the work goes on. If the claim is lost, stop working on the task.",
+    fields: { id: ID, board: BOARD, token: "The token of the run." },
+  }),
+];
+
 const FOR_ORCHESTRATORS: readonly Tool[] = [
   toolOf("kanban_list", taskList, {
-    description: "List the tasks of a board by status, with the reason why each one does not run.",
+    description:
+      "List the tasks of a board, with the reasons why each one does not run; kanban_show tells the rest of one. Of finished ones only the newest.",
     fields: {
       board: BOARD,
       status: "Only these.",
       assignee: "Only those of this profile; null: those of nobody.",
       tenant: "Only those of this tenant.",
       archived: "Archived ones, too.",
-      limit: "Most tasks of each status.",
+      limit: "Most tasks of each status. With many tasks on the board, name the status, too.",
     },
+    words: ({ tasks, ...rest }) => JSON.stringify({ ...rest, tasks: tasks.map(inShort) }),
     readOnly: true,
   }),
   toolOf("kanban_unblock", taskUnblock, {
@@ -137,5 +144,13 @@ const FOR_ORCHESTRATORS: readonly Tool[] = [
 const KNOWN_OF_WORKERS: readonly string[] = ["board", "token"];
 
 export function toolsFor({ worker }: { worker: boolean }): Tool[] {
-  return worker ? FOR_WORKERS.map((tool) => tool.without(KNOWN_OF_WORKERS)) : [...FOR_WORKERS, ...FOR_ORCHESTRATORS];
+  if (!worker) return [...FOR_ALL, ...FOR_ORCHESTRATORS];
+  return [...FOR_ALL, ...FOR_WORKERS].map((tool) => tool.without(KNOWN_OF_WORKERS));
+}
+
+type Listed = z.infer<typeof taskList.output>["tasks"][number];
+
+/** All of it would be too much to read for a model, and most of it is null. */
+function inShort({ id, title, status, assignee, priority, why }: Listed) {
+  return { id, title, status, assignee, priority, why: why.map(({ text }) => text) };
 }

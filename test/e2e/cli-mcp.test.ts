@@ -135,11 +135,43 @@ describe("holdfast mcp", () => {
     const { task } = JSON.parse((await call(client, "create", { title: "here", blocked: "wait", board: "other" })).text);
     expect(JSON.parse((await call(client, "list", { board: "other", status: ["blocked"] })).text)).toMatchObject({
       board: "other",
-      tasks: [{ id: task.id, blocked: { reason: "wait" }, why: [{ kind: "blocked" }] }],
+      tasks: [{ id: task.id, title: "here", status: "blocked", assignee: null, priority: 0, why: [expect.stringContaining("wait")] }],
     });
     expect(JSON.parse((await call(client, "unblock", { id: task.id })).text)).toMatchObject({ status: "ready" });
     expect(await call(client, "unblock", { id: task.id })).toMatchObject({ isError: true, error: { code: "move-refused" } });
     expect((await call(client, "complete", {})).text).toContain("error: ");
+  });
+
+  test("K29 takes times as they are written, and says which field is unknown or missing", async () => {
+    await using cli = await createTestCli();
+    const client = await connect(cli);
+    const create = (args: Record<string, unknown>) => call(client, "create", { title: "x", ...args });
+    const { task } = JSON.parse((await create({ deadline: "2999-12-24T18:00:00+01:00", scheduledFor: "2999-01-01T00:00Z" })).text);
+    expect([task.deadline, task.scheduledFor]).toEqual([Date.UTC(2999, 11, 24, 17), Date.UTC(2999, 0, 1)]);
+    for (const deadline of ["2999-12-24T18:00", "tomorrow", 1, null, "2999-99-99T00:00Z"])
+      expect(await create({ deadline })).toMatchObject({
+        isError: true,
+        text: expect.stringContaining("error: deadline is not a time with its zone"),
+      });
+    expect((await call(client, "comment", { id: task.id, text: "x" })).text).toBe(
+      'error: task.comment: there is no field "text"\nhint: it has id, board, body',
+    );
+    expect((await call(client, "comment", { id: task.id, bdy: "x" })).text).toContain('hint: did you mean "body"?');
+    expect((await call(client, "comment", { id: task.id })).text).toContain("error: task.comment: body is missing\n");
+    expect(await call(client, "list", { limit: 0 })).toMatchObject({ isError: true, error: { code: "invalid-input" } });
+  });
+
+  test.each([
+    { HOLDFAST_TASK: "t_0000000a" },
+    { HOLDFAST_RUN_TOKEN: "x" },
+    { HOLDFAST_RUN: "1" },
+    { HOLDFAST_RUN: "1", HOLDFAST_TASK: "t_0000000a" },
+  ])("K29 does not act as a person for a worker that has lost some of its variables: %j", async (env) => {
+    await using cli = await createTestCli();
+    for (const args of [["mcp"], ["kanban", "list"]]) {
+      const { status, stderr } = await cli.run(args, { env });
+      expect([status, stderr]).toEqual([1, expect.stringMatching(/^error: this is a part of a worker's variables, without HOLDFAST_/)]);
+    }
   });
 
   test("K29 answers everything it was asked before its input ended, past lines that are no messages", async () => {
@@ -155,7 +187,7 @@ describe("holdfast mcp", () => {
       { method: "ping" },
     ]);
     expect([status, [...answers.keys()].sort()]).toEqual([0, [0, 2, 5, 6]]);
-    expect(stderr.match(/^warning: a message was not understood/gm)).toHaveLength(2);
+    expect(stderr.match(/^warning: what came was not understood/gm)).toHaveLength(2);
     const { tasks } = await cli.json<{ tasks: { title: string }[] }>(["kanban", "list"]);
     expect(tasks.map(({ title }) => title).sort()).toEqual(["one", "two"]);
   });

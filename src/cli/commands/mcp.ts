@@ -23,8 +23,8 @@ export const register: RegisterVerb = (command, { runner }) => {
   );
   addHelpNotes(command, {
     examples: [
-      ["claude mcp add holdfast -- holdfast mcp", "for people and orchestrators: all tools of the board"],
-      ["holdfast mcp", "in a worker: the tools for its own task"],
+      ["claude mcp add holdfast -- holdfast mcp", "for people and orchestrators"],
+      ["holdfast mcp", "in a worker: for its own task"],
     ],
     exit: MCP_EXIT,
   });
