@@ -12,7 +12,7 @@ test("K29 one request of a worker in a sandbox takes 20 files and 100 MiB of the
   const cwd = await mkdtemp(join(place.scratch, "cwd-"));
   const complete = async (...paths: string[]) => {
     const copies = await mkdtemp(join(place.scratch, "copies-"));
-    const words = paths.map((value) => ({ option: "artifact", kind: "file", value }) as const);
+    const words = paths.map((value) => ({ option: "artifact", kind: value === "-" ? "file-or-input" : "file", value }) as const);
     const options = { files: sandbox.files, cwd, workspace: { inside: cwd, outside: cwd }, copies };
     return { done: onHost({ verb: "complete", words }, options), left: () => readdir(copies) };
   };

@@ -142,6 +142,22 @@ lines' </dev/null; holdfast kanban create '' --body="it's \\"so\\" & \\$(x)" --t
     expect(directory).not.toBe("/inside");
   });
 
+  test("K29 takes - for a file in the sandbox, and never for one on the host, unless the verb reads its input by that name", async () => {
+    const { sh } = await bridge();
+    const call = (name: string, args: object) =>
+      JSON.stringify({ jsonrpc: "2.0", id: 1, method: "tools/call", params: { name: `kanban_${name}`, arguments: args } });
+    const absent = await sh("holdfast kanban attach - </dev/null; holdfast kanban complete --artifact=- </dev/null");
+    expect([absent.stdout, absent.stderr.match(/^error: .*/gm)]).toEqual(["", ["error: there is no -", "error: there is no -"]]);
+    const there = await sh(
+      "printf content >./-; holdfast kanban attach - </dev/null; printf text | holdfast kanban create x --body-file -",
+    );
+    expect(there.stdout).toContain("[kanban][attach][--][/inside/0/-]\n");
+    expect(there.stdout).toMatch(/\[create\]\[--body-file=-\]\[--\]\[x\]\n.*\ntext$/);
+    const tools = await sh("holdfast mcp", {}, `${call("attach", { path: "-" })}\n${call("complete", { artifacts: ["-"] })}`);
+    expect(tools.stdout).toContain('"path":"/inside/0/-"');
+    expect(tools.stdout).toContain('"artifacts":["/inside/0/-"]');
+  });
+
   test("K29 refuses all that is not for a worker, with a clear word", async () => {
     const { sh } = await bridge();
     const words = [

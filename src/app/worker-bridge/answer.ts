@@ -7,7 +7,7 @@ import { describeError, HoldfastError } from "../../base/errors.ts";
 import type { Job } from "../../dispatcher/job.ts";
 import type { Files } from "../../sandbox/files.ts";
 import type { AttachmentsInside } from "./attachments-inside.ts";
-import { onHost } from "./host-words.ts";
+import { isPath, onHost } from "./host-words.ts";
 import { readRequest } from "./read-request.ts";
 import { runVerb, type VerbResult } from "./run-verb.ts";
 import { readToolMessage, succeeded } from "./tool-call.ts";
@@ -90,7 +90,7 @@ async function onHostAs(
     const verb = await onHost(given, { files, cwd, workspace: { inside, outside: job.workspace }, copies });
     if (isLast) await beforeLastWord();
     // A worker may attach only what is in its workspace, and what it names is in the copies. Everywhere else its path is only told.
-    const hasFiles = given.words.some(({ kind, value }) => kind === "file" && value !== "-");
+    const hasFiles = given.words.some(isPath);
     const result = await run(verb, hasFiles ? copies : inside);
     if (isLast && result.succeeded) afterLastWord();
     const inWords = async (bytes: Uint8Array) =>

@@ -33,9 +33,9 @@ export async function onHost({ verb, words }: GivenVerb, options: HostWordsOptio
   return { verb, words: translated };
 }
 
-/** `-` is none: it means the input, which was handed over. */
-function isPath({ kind, value }: GivenWord): boolean {
-  return kind === "file" && value !== "-";
+/** Where a verb takes `-` for the input, which was handed over, it is none. Everywhere else it is a name: left as it is, it would be one on the host. */
+export function isPath({ kind, value }: GivenWord): boolean {
+  return kind === "file" || (kind === "file-or-input" && value !== "-");
 }
 
 /** Each is copied, and what is attached is copied again. */

@@ -4,8 +4,8 @@
  */
 import { HoldfastError } from "../../base/errors.ts";
 
-/** `file`: a path in the sandbox, or `-`. `workspace`: where another task shall be worked on. */
-export type WordKind = "flag" | "text" | "file" | "workspace";
+/** `file`: a path in the sandbox, whatever it looks like. `file-or-input`: the same, or `-`. `workspace`: where another task shall be worked on. */
+export type WordKind = "flag" | "text" | "file" | "file-or-input" | "workspace";
 
 interface Verb {
   readonly options: Readonly<Record<string, WordKind>>;
@@ -44,7 +44,7 @@ export const WORKER_VERBS: Readonly<Record<string, Verb>> = {
       ...TEXTS("assignee", "parent", "idempotency-key", "blocked", "at", "in", "body", "priority", "tenant", "branch"),
       ...TEXTS("max-runtime", "max-retries", "skill", "model", "deadline", "every", "cron", "time-zone"),
       triage: "flag",
-      "body-file": "file",
+      "body-file": "file-or-input",
       workspace: "workspace",
     },
   },
