@@ -224,10 +224,14 @@ lines' </dev/null; holdfast kanban create '' --body="it's \\"so\\" & \\$(x)" --t
       call(7, "block", { reason: "why" }),
       call(8, "request_review", {}),
       "garbage",
+      "[]",
+      "\r",
+      call(9, "complete", {}).replace('"id":9', `"id":"${"i".repeat(17 * 1024)}"`),
+      call(10, "show", {}),
     ];
     const { stdout, stderr } = await sh("printf content >file; holdfast mcp; echo $?", {}, messages.join("\n"));
     const lines = stdout.trim().split("\n");
-    expect(lines.pop()).toBe("1");
+    expect(lines.pop()).toBe("0");
     const answers = new Map(lines.map((line) => JSON.parse(line)).map((answer) => [answer.id, answer]));
     // The program of this test says what it was given.
     const given = (id: number) => answers.get(id).result.given;
@@ -246,12 +250,14 @@ lines' </dev/null; holdfast kanban create '' --body="it's \\"so\\" & \\$(x)" --t
       isError: true,
       content: [{ text: expect.stringContaining('cannot choose "dir:/etc"') }],
     });
-    expect([...answers.keys()].sort()).toEqual([1, 2, 3, 4, 5, 6, 7, 8]);
+    expect([...answers.keys()].sort((a, b) => a - b)).toEqual([1, 2, 3, 4, 5, 6, 7, 8, 10]);
     // Each announces its last word; a refused one is none, and neither is one whose program has failed.
     expect(answers.get(7).result.isError).toBe(true);
     expect(answers.get(8).result).toEqual({ isError: true, content: [{ type: "text", text: expect.stringContaining("to stderr") }] });
     expect(lastWords).toEqual(["before", "after", "before", "before"]);
     expect(stderr).toContain("error: the message is not JSON");
+    expect(stderr).toContain("error: the message is not an object");
+    expect(stderr).toContain("error: the message is not carried out: its id");
   });
 
   test("K29 refuses what is not UTF-8 or too long", async () => {

@@ -10,7 +10,7 @@ import type { AttachmentsInside } from "./attachments-inside.ts";
 import { isPath, onHost } from "./host-words.ts";
 import { readRequest } from "./read-request.ts";
 import { runVerb, type VerbResult } from "./run-verb.ts";
-import { readToolMessage, succeeded } from "./tool-call.ts";
+import { readToolMessage, succeeded, type ToolMessage } from "./tool-call.ts";
 import { type GivenVerb, readVerb, writeVerb } from "./verbs.ts";
 
 export interface AnswerOptions {
@@ -58,7 +58,13 @@ async function perform(directory: string, options: AnswerOptions): Promise<VerbR
 
 /** One message of MCP: whatever becomes of it, whoever waits for its answer gets one. */
 async function performTool(input: Uint8Array, options: AnswerOptions & { cwd: string }): Promise<VerbResult> {
-  const message = readToolMessage(input);
+  let message: ToolMessage;
+  try {
+    message = readToolMessage(input);
+  } catch (error) {
+    // No failure, as on the host: the next line may be a message again.
+    return { status: 0, stdout: Buffer.alloc(0), stderr: Buffer.from(told(error)) };
+  }
   const given = { verb: message.verb ?? "", words: message.words };
   try {
     return await onHostAs(given, { ...options, isLast: LAST_WORDS.includes(given.verb) }, async ({ words }, workspace) => {

@@ -46,6 +46,10 @@ describe("a message of MCP from a sandbox", () => {
     expect(() => readToolMessage(Buffer.from(text))).toThrow(/^the message is not/);
   });
 
+  test.each([null, 1.5, {}, true, "i".repeat(1001)])("K29 is refused when its answer could not be taken under its id", (id) => {
+    expect(() => read({ ...call("kanban_complete", {}), id })).toThrow(/^the message is not carried out: its id/);
+  });
+
   test("is answered when the tool could not be called, if somebody waits", () => {
     const error = new HoldfastError("too-large", "too much", { hint: "give less" });
     const text = "error: too much\nhint: give less";

@@ -27,11 +27,14 @@ export const PLACES: Readonly<Record<string, Readonly<Record<string, "file" | "w
 
 /** Of JSON-RPC. */
 const INTERNAL_ERROR = -32603;
+/** The answer repeats it, and an answer that is too long to be taken would hide that a last word was heard. */
+const LONGEST_ID = 1000;
 
 /** @throws `invalid-input` for what is no message */
 export function readToolMessage(input: Uint8Array): ToolMessage {
   const message = parse(input);
   const { id, method, params } = message;
+  checkId(id);
   const tool = method === "tools/call" && isObject(params) && typeof params.name === "string" ? params.name : null;
   const given = tool !== null && isObject(params) && isObject(params.arguments) ? params.arguments : {};
   const places = Object.entries(tool !== null && Object.hasOwn(PLACES, tool) ? (PLACES[tool] ?? {}) : {});
@@ -81,6 +84,19 @@ function parse(input: Uint8Array): JsonObject {
   }
   if (isObject(message)) return message;
   throw new HoldfastError("invalid-input", "the message is not an object", { hint: "write one message a line" });
+}
+
+/** Only what the server would answer under. */
+function checkId(id: unknown): void {
+  if (id === undefined || Number.isSafeInteger(id) || (typeof id === "string" && id.length <= LONGEST_ID)) return;
+  throw new HoldfastError(
+    "invalid-input",
+    `the message is not carried out: its id is no whole number and no text of at most ${LONGEST_ID} characters`,
+    {
+      hint: "count requests, and use the count as the id",
+      facts: { field: "id" },
+    },
+  );
 }
 
 /** A text, or a list of them; anything else is for the tool to refuse. */
