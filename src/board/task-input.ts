@@ -36,6 +36,8 @@ export type TaskColumns = Pick<
 
 const LONGEST_LINE = 1000;
 const LONGEST_TEXT = 1024 * 1024;
+const DEEPEST = 500;
+const MOST_SKILLS = 100;
 const LARGEST_COUNT = 2 ** 31 - 1;
 const WORKSPACE = /^(scratch|worktree|(dir|worktree):\/.*)$/;
 
@@ -61,8 +63,8 @@ const WHOLE: InputType = {
   fits: (value) => Number.isSafeInteger(value) && Number(value) >= 0 && Number(value) <= LARGEST_WHOLE,
 };
 const SKILLS: InputType = {
-  expected: "a list of names",
-  fits: (value) => Array.isArray(value) && value.every((each) => typeof each === "string" && isLine(each)),
+  expected: `a list of at most ${MOST_SKILLS} names`,
+  fits: (value) => Array.isArray(value) && value.length <= MOST_SKILLS && value.every((each) => typeof each === "string" && isLine(each)),
 };
 
 export function newColumns(fields: TaskFields): TaskColumns {
@@ -117,14 +119,26 @@ export function toJson(field: string, value: unknown): string {
   const text = jsonOf(value);
   if (text === undefined) throw new HoldfastError("invalid-input", `${field} cannot be written as JSON`, { facts: { field } });
   // JSON writes NUL as an escape, which both databases store.
-  return checkText(field, text);
+  checkText(field, text);
+  if (!isDeep(value)) return text;
+  throw new HoldfastError("invalid-input", `${field} must not be nested more than ${DEEPEST} times`, { facts: { field } });
+}
+
+/** What can be written can be too deep to be shown: then nobody could read the task any more, nor what its children are told. */
+function isDeep(value: unknown): boolean {
+  let level = [value];
+  for (let depth = 0; level.length > 0; depth++) {
+    if (depth > DEEPEST) return true;
+    level = level.flatMap((each) => (typeof each === "object" && each !== null ? Object.values(each) : []));
+  }
+  return false;
 }
 
 function jsonOf(value: unknown): string | undefined {
   try {
     return JSON.stringify(value);
   } catch {
-    // A cycle, a bigint, or nested so deeply that no program could read it: neither can be written.
+    // A cycle, or a bigint.
     return undefined;
   }
 }

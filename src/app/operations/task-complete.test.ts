@@ -55,6 +55,18 @@ describe("completing a task", () => {
     expect(await kept(board, task.id)).toEqual([]);
   });
 
+  test("K29 one whose metadata are too deep to be shown again is refused", async () => {
+    await using board = await createKanbanApp();
+    const { app, task } = await working(board);
+    const nested = (times: number) => JSON.parse(`${"[".repeat(times)}${"]".repeat(times)}`) as unknown;
+    await expect(taskComplete.run(app, { metadata: { a: nested(200_000) } })).rejects.toMatchObject({
+      code: "invalid-input",
+      message: "metadata must not be nested more than 500 times",
+    });
+    expect(await board.kanban.store.getTask(task.id)).toMatchObject({ status: "running" });
+    expect(await taskComplete.run(app, { metadata: { a: nested(400) } })).toMatchObject({ task: { status: "done" } });
+  });
+
   test("K30 one whose artifact cannot be kept fails, says which, and does not happen", async () => {
     await using board = await createKanbanApp();
     const { app, task, workspace } = await working(board);

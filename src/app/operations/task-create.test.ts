@@ -7,6 +7,14 @@ import { taskShow } from "./task-show.ts";
 const kinds = (reasons: readonly { kind: string }[]) => reasons.map(({ kind }) => kind);
 
 describe("making a task", () => {
+  test("K29 is refused with so many skills that no answer could tell of it", async () => {
+    await using board = await createKanbanApp();
+    const make = (count: number) =>
+      taskCreate.run(board.app, { title: "x", skills: Array.from({ length: count }, (_, index) => `s${index}`) });
+    await expect(make(101)).rejects.toMatchObject({ code: "invalid-input", message: expect.stringContaining("at most 100 names") });
+    expect((await make(100)).task.skills).toHaveLength(100);
+  });
+
   test("K34 warns while nothing would pick it up, until everything is there", async () => {
     await using board = await createKanbanApp();
     const { app, kanban } = board;
