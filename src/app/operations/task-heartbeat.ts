@@ -14,7 +14,9 @@ export const taskHeartbeat = defineOperation({
   async run(app, { id, board, token: given }) {
     const kanban = await app.kanban();
     const { id: task } = await findTask(kanban, { id, board });
-    const token = given ?? (kanban.worker === null ? undefined : kanban.actorFor(task).token);
+    // First, whatever was given: a worker lives for its own task only.
+    const actor = kanban.worker === null ? null : kanban.actorFor(task);
+    const token = given ?? actor?.token;
     if (token === undefined) {
       throw new HoldfastError("invalid-input", `a heartbeat of ${task} needs the token of its run`, {
         hint: "`holdfast kanban claim` prints it; a worker has it in HOLDFAST_RUN_TOKEN",

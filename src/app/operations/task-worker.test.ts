@@ -7,6 +7,7 @@ import { taskClaim } from "./task-claim.ts";
 import { taskComment } from "./task-comment.ts";
 import { taskContext } from "./task-context.ts";
 import { taskEdit } from "./task-edit.ts";
+import { taskHeartbeat } from "./task-heartbeat.ts";
 import { taskPromote } from "./task-promote.ts";
 import { taskRequestReview } from "./task-request-review.ts";
 import { taskSchedule } from "./task-schedule.ts";
@@ -37,6 +38,19 @@ describe("a worker", () => {
     ];
     for (const attempt of refused) await expect(attempt).rejects.toMatchObject({ code: "move-refused" });
     expect(await store.getTask(id)).toEqual(other);
+  });
+
+  test("K29 gives a sign of life for its own task only, whatever token it has", async () => {
+    await using board = await createKanbanApp();
+    const { store } = board.kanban;
+    const [own, other] = await Promise.all(
+      ["own", "other"].map(async (title) => (await store.createTask({ title, assignee: "writer" }, { by: "me" })).task.id),
+    );
+    const { app } = await board.work(own ?? "");
+    const { claim } = await board.work(other ?? "");
+    await expect(taskHeartbeat.run(app, { id: other, token: claim.token })).rejects.toMatchObject({ code: "move-refused" });
+    expect(await taskHeartbeat.run(app, {})).toMatchObject({ task: own });
+    expect(await taskHeartbeat.run(board.app, { id: other, token: claim.token })).toMatchObject({ task: other });
   });
 
   test("K29 comments in its own name on any task of its board, and sees no other board", async () => {
