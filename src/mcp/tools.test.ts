@@ -1,5 +1,7 @@
 import { describe, expect, test } from "vitest";
+import { checkRepetition } from "../app/check-repeat.ts";
 import { PLACES } from "../app/worker-bridge/tool-call.ts";
+import { systemClock } from "../base/clock.ts";
 import { toolsFor } from "./tools.ts";
 
 const everybody = toolsFor({ worker: false });
@@ -34,6 +36,13 @@ describe("the tools of the board", () => {
       deadline: { type: "string", format: "date-time" },
     });
     expect(JSON.stringify(everybody)).not.toContain(String(Number.MAX_SAFE_INTEGER));
+  });
+
+  test("K10 K29 name examples of a repetition that the board takes", async () => {
+    const create = everybody.find(({ name }) => name === "kanban_create") ?? { input: {} };
+    const examples = [...(fields(create).repeat?.description ?? "").matchAll(/`(.+?)`/g)].map(([, example = ""]) => example);
+    expect(examples).toHaveLength(2);
+    for (const example of examples) await checkRepetition({ clock: systemClock }, example);
   });
 
   test("K29 name files and places only where a bridge out of a sandbox translates them", () => {

@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
 import { createKanbanApp } from "../../../test/helpers/test-app.ts";
+import { runOperation } from "../operation.ts";
 import { taskList } from "./task-list.ts";
 
 test("K32 of finished tasks only the newest are listed, with how many more there are", async () => {
@@ -18,6 +19,7 @@ test("K32 of finished tasks only the newest are listed, with how many more there
   expect(await taskList.run(board.app, { assignee: null, limit: 2 })).toMatchObject({ more: { done: null } });
   expect((await taskList.run(board.app, { assignee: "writer" })).tasks.map(({ title }) => title)).toEqual(["open"]);
   expect((await taskList.run(board.app, { status: ["ready"] })).tasks).toHaveLength(1);
+  for (const limit of [0, -1]) await expect(runOperation(board.app, taskList, { limit })).rejects.toMatchObject({ code: "invalid-input" });
 });
 
 test("K12 every task that does not run has its reasons in the list", async () => {

@@ -20,7 +20,7 @@ export const taskList = defineOperation({
     tenant: z.optional(z.string()),
     archived: z.optional(z.boolean()),
     /** Most tasks of each status. */
-    limit: z.optional(z.int().check(z.positive())),
+    limit: z.optional(z.int().check(z.minimum(1))),
   }),
   output: z.object({
     board: z.string(),
