@@ -11,6 +11,7 @@ import {
   isJSONRPCResultResponse,
   type JSONRPCMessage,
   type RequestId,
+  SUBSCRIPTION_ID_META_KEY,
   serializeMessage,
   type Transport,
 } from "@modelcontextprotocol/server";
@@ -22,8 +23,8 @@ export interface LineTransport extends Transport {
 
 const NEWLINE = 0x0a;
 const LONGEST_MESSAGE = 32 * 1024 * 1024;
-/** Answered when it ends, which may be never. */
-const ENDLESS = "subscriptions/listen";
+/** For a subscription this is all of the answer that one can wait for: the other comes when it ends, which may be never. */
+const ACKNOWLEDGED = "notifications/subscriptions/acknowledged";
 
 export function createLineTransport(input: Readable, output: Writable): LineTransport {
   let pieces: Buffer[] = [];
@@ -64,7 +65,7 @@ export function createLineTransport(input: Readable, output: Writable): LineTran
     if (line === "") return;
     try {
       const message = deserializeMessage(line);
-      if (isJSONRPCRequest(message) && message.method !== ENDLESS) unanswered.add(message.id);
+      if (isJSONRPCRequest(message)) unanswered.add(message.id);
       if (isJSONRPCNotification(message) && message.method === "notifications/cancelled") settle(message.params?.requestId);
       transport.onmessage?.(message);
     } catch (error) {
@@ -90,6 +91,7 @@ export function createLineTransport(input: Readable, output: Writable): LineTran
         await promise;
       } finally {
         if (isJSONRPCResultResponse(message) || isJSONRPCErrorResponse(message)) settle(message.id);
+        if (isJSONRPCNotification(message) && message.method === ACKNOWLEDGED) settle(message.params?._meta?.[SUBSCRIPTION_ID_META_KEY]);
       }
     },
     async close() {

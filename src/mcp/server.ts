@@ -10,7 +10,11 @@ export async function createServer(app: App): Promise<McpServer> {
   const { worker } = await app.kanban();
   const server = new McpServer(
     { name: "holdfast", title: "Holdfast", version: holdfastVersion() },
-    { instructions: worker === null ? FOR_ORCHESTRATORS : forWorker(worker.task) },
+    {
+      instructions: worker === null ? FOR_ORCHESTRATORS : forWorker(worker.task),
+      // They stay the same, so that nobody need listen for changes.
+      capabilities: { tools: { listChanged: false } },
+    },
   );
   for (const tool of toolsFor({ worker: worker !== null })) {
     const { name, description, input, readOnly } = tool;

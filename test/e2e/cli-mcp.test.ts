@@ -208,6 +208,27 @@ describe("holdfast mcp", () => {
     expect(await cli.run(["mcp"])).toEqual({ status: 0, stdout: "", stderr: "" });
   });
 
+  test("K29 answers also whoever would listen for changes, of which there are none", async () => {
+    await using cli = await createTestCli();
+    const [listen, discover] = ["subscriptions/listen", "server/discover"].map((method) => ({
+      method,
+      params: {
+        notifications: { toolsListChanged: true },
+        _meta: {
+          "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+          "io.modelcontextprotocol/clientInfo": { name: "test", version: "1" },
+          "io.modelcontextprotocol/clientCapabilities": {},
+        },
+      },
+    }));
+    const { stdout } = await cli.run(["mcp"], { input: JSON.stringify({ jsonrpc: "2.0", id: 0, ...listen }) });
+    expect(JSON.parse(stdout)).toMatchObject({ method: "notifications/subscriptions/acknowledged" });
+    const older = await ask(cli, [{ method: "subscriptions/listen", params: {} }]);
+    expect(older.answers.get(0)?.error?.message).toBe("Method not found");
+    const { answers } = await ask(cli, [discover ?? ""]);
+    expect(answers.get(0)?.result?.capabilities).toEqual({ tools: { listChanged: false } });
+  });
+
   test("K29 fails with a clear word when there is no board to serve", async () => {
     await using cli = await createTestCli();
     await cli.run(["config", "set", "kanban.database", "/proc/none/board.db"]);
@@ -229,5 +250,4 @@ describe("holdfast mcp", () => {
     left.child.stdin?.destroy();
     await once(left.child, "exit");
     expect(await left.ended).toMatchObject({ status: 0, stderr: "" });
-  });
-});
+  }););
