@@ -20,6 +20,10 @@ export interface AttachmentsInsideOptions {
   readonly directory: string;
 }
 
+const inJson = (text: string) => JSON.stringify(text).slice(1, -1);
+/** How a path stands in a text, in JSON, and in the JSON that a tool answers with: a name may have a quotation mark. */
+const SPELLINGS: readonly ((path: string) => string)[] = [(path) => path, inJson, (path) => inJson(inJson(path))];
+
 export function attachmentsInside({ board, boardFiles, files, directory }: AttachmentsInsideOptions): AttachmentsInside {
   const copied = new Set<string>();
   const copyOnce = async (source: string, target: string): Promise<void> => {
@@ -35,15 +39,16 @@ export function attachmentsInside({ board, boardFiles, files, directory }: Attac
       let translated = text;
       for (const task of tasks) {
         const outside = boardFiles.attachments(board, task);
-        if (!translated.includes(outside)) continue;
+        if (!SPELLINGS.some((spelt) => translated.includes(spelt(outside)))) continue;
         // Longer names first: one may be the beginning of another.
         const names = (await listDirectory(outside)).sort((a, b) => b.length - a.length);
         for (const name of names) {
           const source = join(outside, name);
-          if (!translated.includes(source)) continue;
+          const spellings = SPELLINGS.filter((spelt) => translated.includes(spelt(source)));
+          if (spellings.length === 0) continue;
           const target = posix.join(directory, task, name);
           await copyOnce(source, target);
-          translated = translated.replaceAll(source, () => target);
+          for (const spelt of spellings) translated = translated.replaceAll(spelt(source), () => spelt(target));
         }
       }
       return translated;
