@@ -250,4 +250,5 @@ describe("holdfast mcp", () => {
     left.child.stdin?.destroy();
     await once(left.child, "exit");
     expect(await left.ended).toMatchObject({ status: 0, stderr: "" });
-  }););
+  });
+});

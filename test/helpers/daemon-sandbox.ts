@@ -39,7 +39,7 @@ export async function daemonSandbox({ build }: { build: DaemonBuild | null }): P
     async open({ clock = systemClock } = {}) {
       const connection = await driver.connect(ref);
       opened.push(connection);
-      return { connection, sandbox: createSandbox({ ref, connection, clock, limits, defaultTimeoutMs: 20_000, startDirectory: work }) };
+      return { connection, sandbox: createSandbox({ ref, connection, clock, limits, defaultTimeoutMs: 100_000, startDirectory: work }) };
     },
     async [Symbol.asyncDispose]() {
       for (const connection of opened) await connection[Symbol.asyncDispose]();

@@ -4,6 +4,7 @@ import { expect } from "vitest";
 import { alive } from "../../helpers/collect.ts";
 import { createManualClock } from "../../helpers/manual-clock.ts";
 import type { Cases } from "./kit.ts";
+import { PATIENCE_MS } from "./shell.ts";
 
 const LIMIT_MS = 5_000;
 
@@ -26,7 +27,7 @@ export const endingCases: Cases = {
     const { start } = await shell({ clock });
     const call = start("echo begun; sleep 1000");
     await call.untilPrinted("begun");
-    await clock.advance(20_000);
+    await clock.advance(PATIENCE_MS);
     expect(await call.result).toMatchObject({ exitCode: 124, timedOut: true });
   },
 

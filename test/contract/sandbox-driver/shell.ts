@@ -12,7 +12,7 @@ import { createSandbox, type Sandbox } from "../../../src/sandbox/sandbox.ts";
 import { createSessions } from "../../../src/sandbox/session/sessions.ts";
 import { createTranscript, printed } from "../../helpers/collect.ts";
 
-const PATIENCE_MS = 20_000;
+export const PATIENCE_MS = 100_000;
 
 export interface ShellOptions {
   readonly on?: { readonly ref: SandboxRef; readonly connection: Connection };

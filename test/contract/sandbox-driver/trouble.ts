@@ -1,5 +1,5 @@
 /** @module Cases: state that is damaged or cannot be saved, sandboxes that go away, login shells that fail. */
-import { expect } from "vitest";
+import { expect, vi } from "vitest";
 import { alive, printed } from "../../helpers/collect.ts";
 import { failureOf } from "../../helpers/failure-of.ts";
 import { createManualClock } from "../../helpers/manual-clock.ts";
@@ -95,6 +95,8 @@ export const troubleCases: Cases = {
     await printed(connection, "echo 'trap \"\" TERM; sleep 1000 & echo $! >~/pid; wait' >~/.bash_profile");
     const call = start("echo works");
     const pid = await printed(connection, "until [[ -s ~/pid ]]; do sleep 0.01; done; cat ~/pid");
+    // The shell may run before whoever started it knows.
+    await vi.waitFor(() => expect(clock.pending).toBe(1), { timeout: 60_000 });
     await clock.advance(1500);
     expect(await call.result).toMatchObject({
       stdout: "works\n",
