@@ -4,9 +4,10 @@ import { parseProfileName } from "../base/names.ts";
 import { type Caps, keepCaps } from "./caps.ts";
 import { first, type Holes, type Session, statement } from "./database.ts";
 import { addEvent } from "./events.ts";
+import { openRun } from "./open-run.ts";
 import { refusal } from "./refusal.ts";
-import { insertRun, NEW_RUN, type Run, type RunRow, SET_WORKER, toRun } from "./runs.ts";
-import { claimLost, moverOf, moveTask, type Standing, standingOf, standingOfLocked, taskOfRun } from "./state.ts";
+import { NEW_RUN, type Run, type RunRow, SET_WORKER, toRun } from "./runs.ts";
+import { claimLost, decideMove, moverOf, type Standing, standingOf, standingOfLocked, taskOfRun } from "./state.ts";
 import type { StoreContext } from "./store-context.ts";
 import { type Task, toTask } from "./task.ts";
 import { checkLine, checkWhole, toJson } from "./task-input.ts";
@@ -215,9 +216,9 @@ async function take(session: Session, task: Standing, options: ClaimOptions & { 
     heartbeat_at: at,
   };
   if (task.run_id !== null) throw refusal(task, "claim", `run ${task.run_id} is still open`);
-  const run = await insertRun(session, { ...row, board: task.board });
   const changes = { started_at: task.started_at ?? at, guard_reason: null, guard_until: null };
   const payload = { profile: worker, expiresAt: row.expires_at };
-  const moved = await moveTask(session, task, { action: "claim", mover: { kind: as, name }, kind: "claimed", at, run, changes, payload });
-  return { task: toTask(moved), run: toRun({ ...row, id: run }), token };
+  const move = decideMove(task, { action: "claim", mover: { kind: as, name }, kind: "claimed", at, changes, payload });
+  const id = await openRun(session, task, { run: { ...row, board: task.board }, move });
+  return { task: toTask(task), run: toRun({ ...row, id }), token };
 }

@@ -1,9 +1,9 @@
 /** @module Runs: one row for each attempt at a task, with what came of it. */
-import type { Selectable } from "kysely";
+import type { Kysely, Selectable } from "kysely";
 import { HoldfastError } from "../base/errors.ts";
-import { type Session, statement } from "./database.ts";
+import { type Holes, type Session, statement } from "./database.ts";
 import { NEXT_RUN_ID } from "./run-ids.ts";
-import type { Outcome, RunTable } from "./schema.ts";
+import type { Outcome, RunTable, Tables } from "./schema.ts";
 import { checkText, toJson } from "./task-input.ts";
 import type { Phase } from "./transitions.ts";
 
@@ -69,35 +69,36 @@ const END = statement<EndValues>((build, hole) =>
 /** `board` is that of its task. */
 export type NewRun = Omit<RunRow, "id"> & { readonly board: string };
 
-const INSERT = { sqlite: insertStatement({ id: NEXT_RUN_ID }), postgres: insertStatement({}) } as const;
+const INSERT = {
+  sqlite: statement<NewRun, { id: number }>((build, hole) => insertInto(build, hole, { id: NEXT_RUN_ID })),
+  postgres: statement<NewRun, { id: number }>((build, hole) => insertInto(build, hole)),
+} as const;
 
-function insertStatement(numbered: { readonly id?: typeof NEXT_RUN_ID }) {
-  return statement<NewRun, { id: number }>((build, hole) =>
-    build
-      .insertInto("runs")
-      .values({
-        ...numbered,
-        task: hole("task"),
-        board: hole("board"),
-        profile: hole("profile"),
-        phase: hole("phase"),
-        token_hash: hole("token_hash"),
-        claimed_by: hole("claimed_by"),
-        worker: hole("worker"),
-        started_at: hole("started_at"),
-        expires_at: hole("expires_at"),
-        heartbeat_at: hole("heartbeat_at"),
-        revoked_at: hole("revoked_at"),
-        ended_at: hole("ended_at"),
-        outcome: hole("outcome"),
-        summary: hole("summary"),
-        metadata: hole("metadata"),
-        error: hole("error"),
-        cost: hole("cost"),
-        tokens: hole("tokens"),
-      })
-      .returning("id"),
-  );
+export function insertInto(build: Kysely<Tables>, hole: Holes<NewRun>, numbered: { readonly id?: typeof NEXT_RUN_ID } = {}) {
+  return build
+    .insertInto("runs")
+    .values({
+      ...numbered,
+      task: hole("task"),
+      board: hole("board"),
+      profile: hole("profile"),
+      phase: hole("phase"),
+      token_hash: hole("token_hash"),
+      claimed_by: hole("claimed_by"),
+      worker: hole("worker"),
+      started_at: hole("started_at"),
+      expires_at: hole("expires_at"),
+      heartbeat_at: hole("heartbeat_at"),
+      revoked_at: hole("revoked_at"),
+      ended_at: hole("ended_at"),
+      outcome: hole("outcome"),
+      summary: hole("summary"),
+      metadata: hole("metadata"),
+      error: hole("error"),
+      cost: hole("cost"),
+      tokens: hole("tokens"),
+    })
+    .returning("id");
 }
 
 export const SET_WORKER = statement<{ run: number | null; worker: string }>((build, hole) =>

@@ -1,11 +1,11 @@
 /** @module One move of a task: read what it depends on, ask the table, write the new state against the old one, and say so in an event. */
-import { sql } from "kysely";
+import { type Kysely, sql } from "kysely";
 import { HoldfastError } from "../base/errors.ts";
-import { first, type Session, statement } from "./database.ts";
-import { addEvent, BOARD, type EventKind } from "./events.ts";
+import { first, type Holes, type Session, statement } from "./database.ts";
+import { addEvent, BOARD, type EventKind, type NewEvent } from "./events.ts";
 import { lockChildren, lockTask } from "./locks.ts";
 import { refusal } from "./refusal.ts";
-import type { TaskState } from "./schema.ts";
+import type { Tables, TaskState } from "./schema.ts";
 import { noTask, type TaskRow } from "./task.ts";
 import { checkLine } from "./task-input.ts";
 import { hashToken } from "./token.ts";
@@ -92,13 +92,21 @@ const STATE_COLUMNS = [
   "last_error",
 ] as const satisfies readonly (keyof TaskState)[];
 
-const SET_STATE = statement<TaskState & { id: string; old: string }>((build, hole) =>
-  build
+export interface NewState extends TaskState {
+  id: string;
+  /** The status that it must have until then. */
+  old: string;
+}
+
+const SET_STATE = statement<NewState>(setState);
+
+export function setState(build: Kysely<Tables>, hole: Holes<NewState>) {
+  return build
     .updateTable("tasks")
     .set(Object.fromEntries(STATE_COLUMNS.map((column) => [column, hole(column)])))
     .where("id", "=", hole("id"))
-    .where("status", "=", hole("old") as TaskState["status"]),
-);
+    .where("status", "=", hole("old") as TaskState["status"]);
+}
 
 /** The task, which nobody else changes until the transaction ends. @throws `task-not-found` */
 export async function standingOf(session: Session, id: string): Promise<Standing> {
@@ -130,21 +138,32 @@ export function moverOf(standing: Standing, actor: Actor): ActingAs {
 
 /** @throws `move-refused` with the reason */
 export async function moveTask(session: Session, task: Standing, options: MoveOptions): Promise<TaskRow> {
+  return await applyMove(session, task, decideMove(task, options));
+}
+
+/** What a move writes. */
+export interface Move {
+  readonly state: TaskState;
+  readonly event: NewEvent;
+}
+
+/** @throws `move-refused` with the reason */
+export function decideMove(task: Standing, options: MoveOptions): Move {
   const { action, mover, kind, at, changes = {}, run = task.run_id, payload = {} } = options;
   const verdict = nextStatus(task.status, action, { by: mover.kind, parentsDone: task.waiting === 0, phase: task.phase });
   if ("refused" in verdict) throw refusal(task, action, verdict.refused);
-  const state: TaskState = { ...stateOf(task), scheduled_for: null, ...changes, status: verdict.to, phase: verdict.phase };
-  swap(session, task, state);
-  const { id, board } = task;
-  await addEvent(session, {
-    board,
-    task: id,
-    run,
-    kind,
-    actor: mover.name,
-    at,
-    payload: { ...payload, from: task.status, to: verdict.to },
+  const { id, board, status: from } = task;
+  return {
+    state: { ...stateOf(task), scheduled_for: null, ...changes, status: verdict.to, phase: verdict.phase },
+    event: { board, task: id, run, kind, actor: mover.name, at, payload: { ...payload, from, to: verdict.to } },
+  };
+}
+
+export async function applyMove(session: Session, task: Standing, { state, event }: Move): Promise<TaskRow> {
+  session.defer(SET_STATE, { ...state, id: task.id, old: task.status }, (changed) => {
+    if (changed !== 1) throw changedUnderLock(task);
   });
+  await addEvent(session, event);
   return Object.assign(task, state);
 }
 
@@ -194,9 +213,6 @@ function stateOf(task: TaskRow): TaskState {
   };
 }
 
-function swap(session: Session, task: TaskRow, state: TaskState): void {
-  session.defer(SET_STATE, { ...state, id: task.id, old: task.status }, (changed) => {
-    if (changed !== 1)
-      throw new HoldfastError("internal", `${task.id} changed under a transaction that had locked it`, { facts: { task: task.id } });
-  });
+export function changedUnderLock({ id }: TaskRow): HoldfastError {
+  return new HoldfastError("internal", `${id} changed under a transaction that had locked it`, { facts: { task: id } });
 }
