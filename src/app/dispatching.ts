@@ -14,10 +14,11 @@ import type { DispatchResult } from "../dispatcher/result.ts";
 import { type ReadSettings, readSettings, unknownDefaultAssignee } from "../dispatcher/settings.ts";
 import { createSupervisors } from "../dispatcher/supervisors.ts";
 import { createTidy } from "../dispatcher/tidy.ts";
+import { tidyOnce } from "../dispatcher/tidy-once.ts";
 import type { Launcher } from "../dispatcher/worker.ts";
 import type { App } from "./create-app.ts";
 import type { Kanban } from "./kanban.ts";
-import { leftBehind } from "./left-behind.ts";
+import { leftBehind, leftSandboxes, removeSandboxesOf } from "./left-behind.ts";
 import { ensureOwnBin } from "./own-bin.ts";
 import { ownProgram } from "./own-program.ts";
 import { createSplitter } from "./splitter.ts";
@@ -30,6 +31,8 @@ const LOG_TAIL_BYTES = 1500;
 
 export interface Dispatching {
   readonly dispatcher: Dispatcher;
+  /** For one that does not stay: removes what tasks of the board that ended not long ago have left (K30). */
+  tidyOnce(board: string): Promise<void>;
   /** Until `stop`, on all boards. */
   watch(onPass: (board: string, result: DispatchResult) => void): { start(): void; stop(): Promise<void> };
   close(): Promise<void>;
@@ -69,20 +72,15 @@ export async function openDispatching(app: App, { stays, log = app.log }: Dispat
     log,
     tailOfLog: async (run) => tailOfLog(kanban, run),
   });
-  const tidy = createTidy({
-    store,
-    launcher: workers.launcher,
-    workspaces,
-    removeSandboxes: removeSandboxesOf(app, configs),
-    leftBehind: () => leftBehind(app, log),
-    settings,
-    clock,
-    log,
-  });
+  const removeSandboxes = removeSandboxesOf(app, configs);
+  const settle = { store, launcher: workers.launcher, workspaces, removeSandboxes, settings, clock, log };
+  const tidy = createTidy({ ...settle, leftBehind: () => leftBehind(app, log) });
   const splitter = createSplitter(app, { configs, log });
 
   return {
     dispatcher,
+    tidyOnce: (board) =>
+      tidyOnce(board, { ...settle, sandboxes: (profiles) => leftSandboxes(app, log, profiles), leads: dispatcher.leadership.sure }),
     watch(onPass) {
       const afterPass = (board: string, result: DispatchResult) => {
         onPass(board, result);
@@ -138,16 +136,6 @@ export async function openWorkers(app: App, { reserve, configs, onEnd }: Workers
     clock: app.clock,
   });
   return { launcher, close: () => supervisors.close() };
-}
-
-function removeSandboxesOf(app: App, configs: ProfileConfigs) {
-  return async ({ id }: { id: string }, profiles: readonly string[]) => {
-    for (const profile of profiles) {
-      if ((await configs.configOf(profile)) === null) continue;
-      const { removeTaskSandbox } = await import("./sandbox-worker.ts");
-      await removeTaskSandbox(app, id, profile);
-    }
-  };
 }
 
 /** Of this run alone: the log has those of earlier ones, too. */

@@ -2,32 +2,19 @@
  * @module What runs leave that have ended by their worker's own word: workers that outlived it (K18), and the workspace and the sandbox of a
  * finished task, which go when nothing of it lives any more (K30).
  */
-import type { Clock } from "../base/clock.ts";
 import { describeError, HoldfastError } from "../base/errors.ts";
-import type { Logger } from "../base/log.ts";
 import type { Store } from "../board/store.ts";
-import type { Task } from "../board/task.ts";
-import { isFinished } from "../board/transitions.ts";
-import { endedIn, endLeft, mayLive, recentlyEnded } from "./left-workers.ts";
-import type { ReadSettings } from "./settings.ts";
+import { endedIn, mayLive, recentlyEnded } from "./left-workers.ts";
+import { type SettleOptions, settleFinished } from "./settle-finished.ts";
 import { createTroubleReport } from "./trouble-report.ts";
-import type { Launcher } from "./worker.ts";
-import type { Workspaces } from "./workspace.ts";
 
 /** Rounds may come at any rate, and an engine that is down takes seconds to say so. */
 const RETRY_MS = 60_000;
 
-export interface TidyOptions {
+export interface TidyOptions extends SettleOptions {
   readonly store: Pick<Store, "events" | "lastEvent" | "runs" | "getTask">;
-  readonly launcher: Pick<Launcher, "look" | "end">;
-  readonly workspaces: Pick<Workspaces, "settle">;
-  /** Removes the sandboxes that belonged to the task alone. */
-  readonly removeSandboxes: (task: Task, profiles: readonly string[]) => Promise<void>;
   /** Tasks of which something is left from before this dispatcher began. Some of them may not be finished. */
   readonly leftBehind: () => Promise<readonly string[]>;
-  readonly settings: () => Promise<ReadSettings>;
-  readonly clock: Clock;
-  readonly log: Logger;
 }
 
 export interface Tidy {
@@ -35,7 +22,8 @@ export interface Tidy {
   round(): Promise<void>;
 }
 
-export function createTidy({ store, launcher, workspaces, removeSandboxes, leftBehind, settings, clock, log }: TidyOptions): Tidy {
+export function createTidy(options: TidyOptions): Tidy {
+  const { store, leftBehind, clock, log } = options;
   let since: number | undefined;
   const pending = new Set<string>();
   /** When what could not go is tried again. */
@@ -60,17 +48,6 @@ export function createTidy({ store, launcher, workspaces, removeSandboxes, leftB
       since = last.id;
     }
   };
-  /** @returns whether nothing of it is left to do */
-  const settle = async (id: string): Promise<boolean> => {
-    if (!(await endLeft(launcher, await leftWorkers(id), async () => (await settings()).settings.graceMs))) return false;
-    const task = await store.getTask(id);
-    if (!isFinished(task.status)) return true;
-    const runs = await store.runs({ task: id });
-    await removeSandboxes(task, [...new Set(runs.map(({ profile }) => profile))]);
-    const { kept } = await workspaces.settle(task);
-    if (kept !== null) log.debug(`the workspace of ${id} stays: ${kept}`);
-    return true;
-  };
   const failed = (id: string, error: unknown) => {
     if (HoldfastError.isInstance(error) && error.code === "task-not-found") {
       forget(id);
@@ -92,7 +69,7 @@ export function createTidy({ store, launcher, workspaces, removeSandboxes, leftB
       for (const id of pending) {
         if ((retries.get(id) ?? 0) > clock.monotonic()) continue;
         try {
-          if (await settle(id)) forget(id);
+          if (await settleFinished(id, options)) forget(id);
         } catch (error) {
           failed(id, error);
         }

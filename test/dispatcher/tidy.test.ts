@@ -22,7 +22,10 @@ async function open(alive: () => boolean, leftBehind: string[] = []) {
         return { removed: true, kept: null };
       },
     },
-    removeSandboxes: async ({ id }, profiles) => void gone.push(`sandboxes of ${id} for ${profiles.join()}`),
+    async removeSandboxes({ id }, profiles) {
+      gone.push(`sandboxes of ${id} for ${profiles.join()}`);
+      return profiles;
+    },
     leftBehind: async () => leftBehind,
     settings: async () => ({ settings: defaultSettings(), warnings: [] }),
     clock,

@@ -81,7 +81,7 @@ const tidy = createTidy({
   launcher,
   // Tests read what workers wrote there.
   workspaces: { settle: async () => ({ removed: false, kept: "for the test" }) },
-  removeSandboxes: async () => {},
+  removeSandboxes: async () => [],
   leftBehind: async () => [],
   settings: readSettings,
   clock: systemClock,

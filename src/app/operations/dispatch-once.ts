@@ -1,11 +1,7 @@
 /** @module One pass of the dispatcher over a board. */
 import * as z from "zod/mini";
-import type { Run } from "../../board/runs.ts";
-import { recentlyEnded } from "../../dispatcher/left-workers.ts";
 import type { DispatchResult } from "../../dispatcher/result.ts";
 import { openDispatching } from "../dispatching.ts";
-import { endLeftWorkers } from "../end-worker.ts";
-import type { Kanban } from "../kanban.ts";
 import { defineOperation } from "../operation.ts";
 
 export const dispatchOnce = defineOperation({
@@ -20,16 +16,10 @@ export const dispatchOnce = defineOperation({
     const dispatching = await openDispatching(app, { stays: false });
     try {
       const result = await dispatching.dispatcher.runOnce(slug, { dryRun, max, wait: true });
-      if (!dryRun && !result.skipped_locked) await endLeftWorkers(app, await recentRuns(kanban, slug));
+      if (!dryRun && !result.skipped_locked) await dispatching.tidyOnce(slug);
       return result;
     } finally {
       await dispatching.close();
     }
   },
 });
-
-/** Of the tasks that have ended not long ago: as far back as a dispatcher that stays looks when it begins. */
-async function recentRuns({ store }: Kanban, board: string): Promise<Run[]> {
-  const tasks = await recentlyEnded(store, { last: await store.lastEvent(), board });
-  return (await Promise.all([...tasks].map((task) => store.runs({ task })))).flat();
-}

@@ -7,10 +7,9 @@ import type { BoardFiles } from "../../board/files.ts";
 import type { Store } from "../../board/store.ts";
 import type { Task } from "../../board/task.ts";
 import { isFinished } from "../../board/transitions.ts";
-import { lastWorker } from "../../dispatcher/predecessors.ts";
+import { type FreeOptions, free } from "../../dispatcher/settle-finished.ts";
 import { type KeptFile, leadsAstray, removePath } from "../board-leftovers.ts";
 import type { App } from "../create-app.ts";
-import { endLeftWorkers, isAliveHere } from "../end-worker.ts";
 import { mayShareFiles } from "../shared-files.ts";
 import { openWorkspaces } from "../task-workspaces.ts";
 
@@ -28,6 +27,8 @@ export interface CollectOptions {
   readonly logsBefore: number;
   /** Only says what would go. */
   readonly dryRun: boolean;
+  /** How it is found out that no worker needs what a task has. */
+  readonly freeing: FreeOptions;
 }
 
 export interface Collected {
@@ -46,10 +47,10 @@ interface Looking {
 
 type Judge = (path: string, task: string) => Promise<Garbage | null>;
 
-export async function collectFiles(app: App, { board, logsBefore, dryRun }: CollectOptions): Promise<Collected> {
+export async function collectFiles(app: App, { board, logsBefore, dryRun, freeing }: CollectOptions): Promise<Collected> {
   const { store, files } = await app.kanban();
   const looking = { app, store, board, logsBefore, leftovers: !(await mayShareFiles(app)) };
-  const workspaces = await collectWorkspaces(looking, { files, dryRun });
+  const workspaces = await collectWorkspaces(looking, { files, dryRun, freeing });
   const collect = (directory: string, judge: Judge) => collectIn(directory, { app, files, judge, dryRun });
   const all = [
     workspaces,
@@ -60,7 +61,10 @@ export async function collectFiles(app: App, { board, logsBefore, dryRun }: Coll
 }
 
 /** By the rules of whoever made them (K30). */
-async function collectWorkspaces(looking: Looking, { files, dryRun }: { files: BoardFiles; dryRun: boolean }): Promise<Collected> {
+async function collectWorkspaces(
+  looking: Looking,
+  { files, dryRun, freeing }: Pick<CollectOptions, "dryRun" | "freeing"> & { files: BoardFiles },
+): Promise<Collected> {
   const { app, board } = looking;
   const root = files.workspaces(board);
   const placed = ({ name, why }: { name: string; why: string }) => ({ path: join(root, name), why });
@@ -69,21 +73,14 @@ async function collectWorkspaces(looking: Looking, { files, dryRun }: { files: B
     const { removed, kept } = await (await openWorkspaces(app)).sweep(board, {
       dryRun,
       orphan,
-      busy: (task) => busyWith(task, looking, { dryRun }),
+      // A worker that has said its last word may still be there.
+      busy: async ({ id }) => ((await free(id, freeing, { dryRun })) === "busy" ? `a worker of ${id} is still there` : null),
     });
     return { removed: removed.map(placed), kept: kept.map(placed) };
   } catch (error) {
     if (!HoldfastError.isInstance(error) || error.code !== "workspace-failed") throw error;
     return { removed: [], kept: [{ path: root, why: error.message }] };
   }
-}
-
-/** A worker that has said its last word may still be there. */
-async function busyWith({ id }: Task, { app, store }: Looking, { dryRun }: { dryRun: boolean }): Promise<string | null> {
-  const runs = await store.runs({ task: id });
-  if (!dryRun) await endLeftWorkers(app, runs);
-  const run = lastWorker(runs);
-  return run !== undefined && (await isAliveHere(app, run)) ? `the worker of run ${run.id} is still there` : null;
 }
 
 interface Collecting {

@@ -81,7 +81,7 @@ function addCollect(command: Command, runner: VerbRunner): void {
         const result = await boardCollect.run(app, { ...givenTexts(flags, ["board"]), eventDays, logDays, dryRun: flags.dryRun === true });
         if (flags.json) terminal.json(result);
         else showCollected(result, terminal);
-        return result.kept.length > 0 ? EXIT_NOT_ALL : 0;
+        return result.kept.length + result.sandboxes.kept.length > 0 ? EXIT_NOT_ALL : 0;
       }),
     );
   addHelpNotes(collect, {
@@ -94,11 +94,15 @@ function addCollect(command: Command, runner: VerbRunner): void {
   });
 }
 
-function showCollected({ removed, kept, events, dryRun }: Collected, terminal: Terminal): void {
-  for (const { path, why } of removed) terminal.fact(dryRun ? "would go" : "gone", `${path} (${why})`);
+function showCollected({ removed, kept, sandboxes, events, dryRun }: Collected, terminal: Terminal): void {
+  const gone = dryRun ? "would go" : "gone";
+  const sandbox = ({ task, profile }: Collected["sandboxes"]["removed"][number]) => `the sandbox ${task} of profile ${profile}`;
+  for (const each of sandboxes.removed) terminal.fact(gone, `${sandbox(each)} (${each.why})`);
+  for (const { path, why } of removed) terminal.fact(gone, `${path} (${why})`);
+  for (const each of sandboxes.kept) terminal.warn(`${sandbox(each)} was kept: ${each.why}`);
   for (const { path, why } of kept) terminal.warn(`${path} was kept: ${why}`);
   if (events !== null && events > 0) terminal.note(`old events that are gone: ${events}`);
-  if (removed.length === 0 && !events) terminal.note("there is nothing to remove");
+  if (removed.length + sandboxes.removed.length === 0 && !events) terminal.note("there is nothing to remove");
 }
 
 function addBackup(command: Command, runner: VerbRunner): void {
