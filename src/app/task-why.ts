@@ -24,6 +24,7 @@ export async function createExplainer(app: App): Promise<Explainer> {
     leader: await store.leader(board),
     archived: (await store.getBoard(board)).archivedAt !== null,
   }));
+  const openRuns = remember(async (board: string) => new Map((await store.openRuns(board)).map((run) => [run.task, run])));
   const profiles = remember((name: string) => profileFacts(app, name));
 
   const inputFor = async (task: Task): Promise<WhyInput> => {
@@ -35,6 +36,7 @@ export async function createExplainer(app: App): Promise<Explainer> {
         task,
         unfinishedParents: parents.filter(({ status }) => !isFinished(status)).map(({ id, title, status }) => ({ id, title, status })),
         leader,
+        openRun: task.status === "running" ? ((await openRuns(task.board)).get(task.id) ?? null) : null,
       },
       now: app.clock.now(),
       settings,

@@ -1,4 +1,6 @@
 import { describe, expect, test } from "vitest";
+import type { WorkerExit } from "../board/exit.ts";
+import type { Run } from "../board/runs.ts";
 import type { Task } from "../board/task.ts";
 import { type ProfileFacts, pickupProblems, type WhyInput, whyNotRunning } from "./why.ts";
 
@@ -41,6 +43,48 @@ describe("why a task does not run", () => {
     for (const status of ["running", "done", "archived"] as const) {
       expect(whyNotRunning(input({ task: { status }, profile: null, facts: { leader: null }, boardArchived: true }))).toEqual([]);
     }
+  });
+
+  describe("although it counts as running", () => {
+    const why = (run: Partial<Run>, leader: WhyInput["facts"]["leader"] = { holder: "d", expiresAt: NOW + 1 }) => {
+      const openRun = { id: 7, worker: { pid: 1 }, revokedAt: null, ...run } as Run;
+      return whyNotRunning(input({ task: { status: "running" }, facts: { openRun, leader } }));
+    };
+    const exit = (fields: Partial<WorkerExit>) => ({ exit: { code: null, signal: null, reason: "exited", ...fields } });
+
+    test("K12 there is no reason while its worker works, or a person has it", () => {
+      expect(why({})).toEqual([]);
+      expect(why({ worker: null }, null)).toEqual([]);
+    });
+
+    test.each([
+      [exit({ code: 127 }), "exit status 127"],
+      [exit({ signal: "SIGKILL" }), "by SIGKILL"],
+      [exit({}), "it is not known how"],
+      [exit({ reason: "start_failed", error: "no engine\nat all" }), "it could not be started: no engine …"],
+      [exit({ reason: "timed_out" }), "it ran longer than it may"],
+      [exit({ reason: "claim_lost" }), "its claim was lost"],
+      [exit({ reason: "stopped" }), "its supervisor was told to stop"],
+    ])("K12 its worker has ended: %j", (worker, how) => {
+      expect(why({ worker })).toEqual([
+        { kind: "worker-ended", run: 7, ...worker, text: `its worker has ended (${how}), and a dispatcher has to judge it`, fix: null },
+      ]);
+    });
+
+    test("K12 and no dispatcher is alive that could judge it", () => {
+      expect(why({ worker: exit({ code: 1 }) }, null).map(({ kind }) => kind)).toEqual(["worker-ended", "no-dispatcher"]);
+    });
+
+    test("K12 K18 its run was revoked, and it is not known that its worker is dead", () => {
+      const fix = "if that lasts: holdfast kanban reclaim t_1 says what is in the way";
+      const [plain] = why({ revokedAt: NOW });
+      expect(plain).toMatchObject({ kind: "being-ended", since: NOW, exit: null, fix });
+      expect(plain?.text).toMatch(
+        /^run 7 was revoked at \S+, and it is not known yet that its worker is dead; until then it stays running$/,
+      );
+      const [ended] = why({ revokedAt: NOW, worker: exit({ code: 1 }) });
+      expect(ended?.text).toMatch(/, and its worker has ended \(exit status 1\), but it is not known yet that nothing of it is left;/);
+    });
   });
 
   const parents = [{ id: "t_0", title: "before", status: "running" }] as const;

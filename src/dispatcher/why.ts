@@ -4,11 +4,13 @@ import type { WhyFacts } from "../board/read-tasks.ts";
 import type { BlockKind } from "../board/schema.ts";
 import type { Task } from "../board/task.ts";
 import { guardInWords } from "./guard-words.ts";
+import { type RunTrouble, troubleInWords, troubleOf } from "./run-trouble.ts";
 import type { DispatchSettings } from "./settings.ts";
 
 export type Cap = "max_in_progress_per_profile" | "max_in_progress" | "max_spawn";
 
 export type Reason =
+  | RunTrouble
   | { readonly kind: "triage" }
   | { readonly kind: "waiting"; readonly parents: readonly Pick<Task, "id" | "title" | "status">[] }
   | { readonly kind: "scheduled"; readonly until: number }
@@ -41,7 +43,8 @@ export type ProfileFacts =
   | { readonly name: string; readonly state: "unreadable"; readonly error: string };
 
 export interface WhyInput {
-  readonly facts: Pick<WhyFacts, "task" | "unfinishedParents" | "leader">;
+  /** `openRun` only of a task that counts as running. */
+  readonly facts: Pick<WhyFacts, "task" | "unfinishedParents" | "leader"> & Partial<Pick<WhyFacts, "openRun">>;
   readonly now: number;
   readonly settings: Pick<DispatchSettings, "defaultAssignee" | "maxPerProfile" | "maxInProgress" | "maxSpawn" | "reviews" | "profiles">;
   /** How many tasks run for each profile. */
@@ -51,10 +54,11 @@ export interface WhyInput {
   readonly profile: ProfileFacts | null;
 }
 
-/** The weightiest first. None for a task that runs or is finished, and for one that the dispatcher is about to take. */
+/** The weightiest first. None for a task that really runs or is finished, and for one that the dispatcher is about to take. */
 export function whyNotRunning(input: WhyInput): Why[] {
   const { status } = input.facts.task;
-  if (status === "running" || status === "done" || status === "archived") return [];
+  if (status === "running") return stuck(input).map((reason) => inWords(reason, input.facts.task.id));
+  if (status === "done" || status === "archived") return [];
   const archived: Reason[] = input.boardArchived ? [{ kind: "board-archived", board: input.facts.task.board }] : [];
   return [...archived, ...ownReasons(input), ...(status === "ready" || status === "review" ? [...pickup(input), ...queue(input)] : [])].map(
     (reason) => inWords(reason, input.facts.task.id),
@@ -64,6 +68,12 @@ export function whyNotRunning(input: WhyInput): Why[] {
 /** Why nobody would take it even if it were free: what a person who makes a task should hear (K34). */
 export function pickupProblems(input: WhyInput): Why[] {
   return pickup(input).map((reason) => inWords(reason, input.facts.task.id));
+}
+
+/** For one that counts as running, and whose worker does not work. */
+function stuck({ facts: { task, openRun, leader }, now }: WhyInput): Reason[] {
+  const trouble = openRun ? troubleOf(openRun) : null;
+  return trouble === null ? [] : [trouble, ...dispatcherReason(task.board, leader, now)];
 }
 
 /** Those that come from the task's own status. */
@@ -128,6 +138,9 @@ function inWords(reason: Reason, id: string): Why {
 
 function words(reason: Reason, id: string): [text: string, fix: string | null] {
   switch (reason.kind) {
+    case "worker-ended":
+    case "being-ended":
+      return troubleInWords(reason, id);
     case "triage":
       return ["it is in triage, a rough idea that nobody works on yet", `holdfast kanban promote ${id}`];
     case "waiting": {

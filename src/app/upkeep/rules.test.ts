@@ -54,7 +54,19 @@ function found(change: Parameters<typeof facts>[0]): string[] {
 }
 
 const run = (fields: Partial<Run>) =>
-  ({ task: "t_00000001", profile: "ada", startedAt: NOW, heartbeatAt: null, expiresAt: NOW + HOUR, ...fields }) as Run;
+  ({
+    id: 1,
+    task: "t_00000001",
+    profile: "ada",
+    startedAt: NOW,
+    heartbeatAt: null,
+    expiresAt: NOW + HOUR,
+    worker: null,
+    revokedAt: null,
+    ...fields,
+  }) as Run;
+const exited = { exit: { code: 127, signal: null, reason: "exited" } };
+const MINUTE = 60_000;
 
 describe("K32 diagnostics", () => {
   test.for<[string, Parameters<typeof facts>[0], string[]]>([
@@ -82,6 +94,15 @@ describe("K32 diagnostics", () => {
     ["nothing of one that is new", { tasks: [task({ status: "blocked" })], blockedSince: new Map([["t_00000001", NOW - HOUR]]) }, []],
     ["a worker that is silent", { openRuns: [run({ startedAt: NOW - 3 * HOUR, heartbeatAt: NOW - 2 * HOUR })] }, ["warning heartbeat"]],
     ["a claim that has ended", { openRuns: [run({ expiresAt: NOW - 1 })] }, ["error claim-expired"]],
+    ["a worker that has ended while nobody judges it", { openRuns: [run({ worker: exited })], dispatched: false }, ["error worker-ended"]],
+    ["nothing of one that a dispatcher is about to judge", { openRuns: [run({ worker: exited })] }, []],
+    [
+      "the same when it does not",
+      { openRuns: [run({ worker: exited, startedAt: NOW - 2 * HOUR, expiresAt: NOW - HOUR })] },
+      ["error worker-ended"],
+    ],
+    ["a run that cannot be ended", { openRuns: [run({ revokedAt: NOW - 2 * MINUTE, expiresAt: NOW - HOUR })] }, ["error being-ended"]],
+    ["nothing of one that is just being ended", { openRuns: [run({ revokedAt: NOW - 1000 })] }, []],
     ["a deadline that has passed", { tasks: [task({ deadline: NOW - HOUR })] }, ["error deadline-missed"]],
     ["a deadline that is near", { tasks: [task({ deadline: NOW + HOUR })] }, ["warning deadline-near"]],
     ["nothing of one that is far", { tasks: [task({ deadline: NOW + 2 * DAY })] }, []],

@@ -2,10 +2,12 @@
 import { formatDuration } from "../../base/duration.ts";
 import { firstLine } from "../../base/first-line.ts";
 import type { Task } from "../../board/task.ts";
+import { troubleInWords, troubleOf } from "../../dispatcher/run-trouble.ts";
 import type { Diagnostic, Rule } from "./diagnostic.ts";
 
 const DAY_MS = 86_400_000;
 const HOUR_MS = 3_600_000;
+const MINUTE_MS = 60_000;
 const REPEATED = 2;
 
 const free = ({ status }: Task) => status === "ready" || status === "review";
@@ -90,8 +92,24 @@ const blockedLong: Rule = ({ tasks, blockedSince, now }) =>
       }),
     );
 
+/** A dispatcher that is alive judges at once what has ended, and most workers can be ended at once. */
+const deadWorker: Rule = ({ openRuns, now, dispatched }) =>
+  openRuns.flatMap((run) => {
+    const trouble = troubleOf(run);
+    if (trouble === null) return [];
+    const since = trouble.kind === "being-ended" ? trouble.since : (run.heartbeatAt ?? run.startedAt);
+    if (dispatched && now - since <= MINUTE_MS) return [];
+    const [text, fix] = troubleInWords(trouble, run.task);
+    const alive = dispatched ? "" : "; no dispatcher is alive";
+    const todo = dispatched && fix !== null ? fix : "`holdfast kanban dispatch --watch` is a dispatcher";
+    return [about({ id: run.task }, { rule: trouble.kind, severity: "error", text: `${run.task}: ${text}${alive}`, todo })];
+  });
+
 const heartbeat: Rule = ({ openRuns, now }) =>
-  openRuns.flatMap(({ task: id, profile, startedAt, heartbeatAt, expiresAt }) => {
+  openRuns.flatMap((run) => {
+    // Nobody expects a sign of life from those.
+    if (troubleOf(run) !== null) return [];
+    const { task: id, profile, startedAt, heartbeatAt, expiresAt } = run;
     const silent = now - (heartbeatAt ?? startedAt);
     const todo = `\`holdfast kanban log ${id}\` shows what it does, \`holdfast kanban reclaim ${id}\` takes the task back`;
     if (expiresAt !== null && expiresAt <= now) {
@@ -114,4 +132,4 @@ const deadline: Rule = ({ tasks, now }) =>
     return [about(task, { rule: missed ? "deadline-missed" : "deadline-near", severity: missed ? "error" : "warning", text, todo })];
   });
 
-export const TASK_RULES: readonly Rule[] = [missingProfile, unassigned, failures, gaveUp, blockedLong, heartbeat, deadline];
+export const TASK_RULES: readonly Rule[] = [missingProfile, unassigned, failures, gaveUp, blockedLong, deadWorker, heartbeat, deadline];

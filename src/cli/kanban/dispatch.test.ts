@@ -130,6 +130,50 @@ test(
   SLOW,
 );
 
+test(
+  "K12 K32 of a task whose worker has ended since a single pass, why, show, list and diagnostics say so, and that nobody judges it",
+  async () => {
+    await using cli = await withWorker("ada");
+    await cli.run(["config", "set", "worker.command", '["sh", "-c", "exit 4"]', "-p", "ada"]);
+    const task = (await cli.run(["kanban", "create", "x", "--assignee", "ada"])).stdout.trim();
+    await cli.runProcess(["kanban", "dispatch"]);
+    await untilWorkerEnded(cli, task);
+    const ended = "its worker has ended (exit status 4), and a dispatcher has to judge it";
+    const alone = "no dispatcher is alive on the board default";
+    expect((await cli.run(["kanban", "why", task])).stdout).toMatch(`${ended}\n${alone}`);
+    const { stdout: shown } = await cli.run(["kanban", "show", task]);
+    expect(shown).toContain(`why: ${ended}\n`);
+    expect(shown).toMatch(/^ {2}run 1 {2}work {2}ada {2}open, worker ended \(exit status 4\) {2}\S+ ago$/m);
+    expect(await cli.run(["kanban", "list"])).toMatchObject({
+      stdout: expect.stringContaining("x  ! worker ended\n"),
+      stderr: expect.stringContaining(alone),
+    });
+    expect(await cli.json(["kanban", "diagnostics"])).toMatchObject([{ rule: "worker-ended", severity: "error", task }]);
+  },
+  SLOW,
+);
+
+test(
+  "K12 K18 K33 of a run that cannot be ended, because the engine does not answer, why says so, and Ctrl-C counts no worker that goes on",
+  async () => {
+    await using cli = await withWorker("ada");
+    await cli.run(["config", "set", "worker.sandbox", "task", "-p", "ada"]);
+    await cli.run(["config", "set", "terminal.backend", "docker", "-p", "ada"]);
+    const env = { DOCKER_HOST: `unix://${join(cli.directory, "no-engine")}` };
+    const watching = cli.start(["kanban", "dispatch", "--watch"], { env });
+    onTestFinished(() => void watching.child.kill("SIGTERM"));
+    const task = (await cli.run(["kanban", "create", "x", "--assignee", "ada"])).stdout.trim();
+    await watching.untilPrinted("could not be ended, so the task stays running");
+    const { stdout } = await cli.run(["kanban", "why", task]);
+    expect(stdout).toMatch(/^run 1 was revoked at \S+, and its worker has ended \(it could not be started: .*but it is not known yet/);
+    expect((await cli.run(["kanban", "list"])).stdout).toContain("x  ! being ended\n");
+    watching.child.kill("SIGINT");
+    const { stderr } = await watching.ended;
+    expect(stderr).not.toContain("on; the next dispatcher takes over");
+  },
+  SLOW,
+);
+
 test.each([
   [["--dry-run"], "--watch and --dry-run cannot be given together"],
   [["--max", "1"], "--watch and --max cannot be given together"],

@@ -2,6 +2,7 @@
 import type { App } from "../../app/create-app.ts";
 import { openDispatching } from "../../app/dispatching.ts";
 import { dispatchOnce } from "../../app/operations/dispatch-once.ts";
+import { workerEnd } from "../../app/worker-end.ts";
 import { aborted } from "../../base/abort.ts";
 import { systemClock } from "../../base/clock.ts";
 import { describeError, HoldfastError } from "../../base/errors.ts";
@@ -80,7 +81,8 @@ async function watch({ app, terminal, flags }: VerbInvocation): Promise<number> 
     await service.stop();
     await dispatching.close();
     await printer.settled();
-    const left = (await (await app.kanban()).store.runs({ open: true })).filter(({ worker }) => worker !== null).length;
+    const open = await (await app.kanban()).store.runs({ open: true });
+    const left = open.filter((run) => run.worker !== null && workerEnd(run) === null).length;
     if (left > 0) terminal.note(`${left === 1 ? "1 worker goes" : `${left} workers go`} on; the next dispatcher takes over`);
     signal.throwIfAborted();
     return 0;

@@ -2,6 +2,7 @@
 import { existsSync } from "node:fs";
 import type { Command } from "commander";
 import { taskShow } from "../../app/operations/task-show.ts";
+import { workerEnd } from "../../app/worker-end.ts";
 import { formatDuration } from "../../base/duration.ts";
 import { firstLine } from "../../base/first-line.ts";
 import type { BoardEvent } from "../../board/events.ts";
@@ -67,9 +68,12 @@ async function showTask(id: string | undefined, { app, terminal, flags }: VerbIn
 }
 
 export function showRun(terminal: Terminal, run: Run, now: number): void {
-  const took = formatDuration((run.endedAt ?? now) - run.startedAt);
-  const how = run.outcome ?? (run.revokedAt === null ? "open" : "revoked");
-  terminal.text(`run ${run.id}  ${run.phase}  ${oneLine(run.profile)}  ${how}  ${ago(run.startedAt, now)}, took ${took}`);
+  const end = run.outcome === null ? workerEnd(run) : null;
+  const ended = end === null ? "" : `, worker ended (${oneLine(end)})`;
+  const how = run.outcome ?? `${run.revokedAt === null ? "open" : "revoked"}${ended}`;
+  // A worker that has ended takes no longer, but when it ended only the events know.
+  const took = end === null ? `, took ${formatDuration((run.endedAt ?? now) - run.startedAt)}` : "";
+  terminal.text(`run ${run.id}  ${run.phase}  ${oneLine(run.profile)}  ${how}  ${ago(run.startedAt, now)}${took}`);
   if (run.summary !== null) terminal.text(run.summary, { indent: 4 });
   if (run.error !== null) terminal.text(`error: ${run.error}`, { indent: 4 });
   if (run.metadata !== null) terminal.text(JSON.stringify(run.metadata), { indent: 4 });
