@@ -12,6 +12,8 @@ const FIELD_BYTES = 4 * 1024;
 const COMMENT_BYTES = 2 * 1024;
 const ATTEMPTS = 10;
 const COMMENTS = 30;
+/** Of each task before this one. */
+const HANDED_FILES = 20;
 
 export interface ContextInput {
   readonly task: Task;
@@ -20,8 +22,8 @@ export interface ContextInput {
   readonly attachments: readonly Attachment[];
   /** Earlier ones and the current one. */
   readonly runs: readonly Run[];
-  /** Finished ones, each with the last run that completed it. */
-  readonly parents: readonly { readonly task: Task; readonly run: Run | null }[];
+  /** Finished ones, each with the last run that completed it and with its files. */
+  readonly parents: readonly { readonly task: Task; readonly run: Run | null; readonly attachments: readonly Attachment[] }[];
   readonly comments: readonly Comment[];
   readonly now: number;
 }
@@ -53,24 +55,32 @@ function body({ task }: ContextInput): string {
 }
 
 function attachments({ attachments: all }: ContextInput): string | null {
-  if (all.length === 0) return null;
-  const lines = all.map(
-    ({ name, path, contentType, size }) => `- ${inline(name)} (${inline(contentType)}, ${size} bytes): ${inline(path)}`,
-  );
-  return ["## Attachments", "", ...lines].join("\n");
+  return all.length === 0 ? null : ["## Attachments", "", ...all.map(attachment)].join("\n");
+}
+
+function attachment({ name, path, contentType, size }: Attachment): string {
+  return `- ${inline(name)} (${inline(contentType)}, ${size} bytes): ${inline(path)}`;
 }
 
 function parents({ parents: all, now }: ContextInput): string | null {
   if (all.length === 0) return null;
-  const parts = all.map(({ task, run }) => {
+  const parts = all.map(({ task, run, attachments: files }) => {
     const age = task.completedAt === null ? "" : `, ${formatDuration(now - task.completedAt)} ago`;
     const lines = [`### ${task.id}: ${inline(task.title)} (${task.status}${age})`];
     if (run?.summary) lines.push(fenced(run.summary, FIELD_BYTES));
     if (run?.metadata) lines.push(fenced(JSON.stringify(run.metadata, null, 2), FIELD_BYTES));
-    if (!run?.summary && !run?.metadata) lines.push("It handed over nothing.");
+    if (files.length > 0) lines.push(handedFiles(task.id, files));
+    if (lines.length === 1) lines.push("It handed over nothing.");
     return lines.join("\n\n");
   });
   return ["## What the tasks before this one handed over", ...parts].join("\n\n");
+}
+
+/** The newest ones: what was attached to say what to do came before what was made. */
+function handedFiles(task: string, files: readonly Attachment[]): string {
+  const left = files.length - HANDED_FILES;
+  const more = left > 0 ? [`- ${left} older left out; \`holdfast kanban attachments ${task}\` names all`] : [];
+  return ["Its attachments:", "", ...files.slice(-HANDED_FILES).map(attachment), ...more].join("\n");
 }
 
 function attempts({ runs }: ContextInput): string | null {

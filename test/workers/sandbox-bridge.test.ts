@@ -23,6 +23,10 @@ if [ "$1" = mcp ]; then
   printf '{"jsonrpc":"2.0","id":%s,"result":{"isError":%s,"given":{"message":%s,"who":"%s"}}}\\n' "$id" "\${failed-false}" "$message" "$who"
   exit 0
 fi
+case "$2 $3" in
+  'context '*) cat "$HOLDFAST_HOME/context"; exit 0 ;;
+  'show --json') cat "$HOLDFAST_HOME/shown"; exit 0 ;;
+esac
 for each; do printf '[%s]' "$each"; done
 printf '\\n%s\\n' "$HOLDFAST_TASK $HOLDFAST_RUN_TOKEN $HOLDFAST_WORKSPACE \${SECRET-none}"
 for each; do case $each in --artifact=* | */copied) cat "\${each#*=}" ;; esac; done
@@ -156,6 +160,32 @@ lines' </dev/null; holdfast kanban create '' --body="it's \\"so\\" & \\$(x)" --t
     const tools = await sh("holdfast mcp", {}, `${call("attach", { path: "-" })}\n${call("complete", { artifacts: ["-"] })}`);
     expect(tools.stdout).toContain('"path":"/inside/0/-"');
     expect(tools.stdout).toContain('"artifacts":["/inside/0/-"]');
+  });
+
+  test("K29 brings in the files of the tasks before its own that a context names, and those of no others", async () => {
+    const { sh, directory } = await bridge();
+    const own = "t_0000000a";
+    const [parent, stranger] = ["t_0000000b", "t_0000000c"];
+    const path = (task: string) => join(directory, "kanban/boards/default/attachments", task, "out.txt");
+    for (const task of [own, parent, stranger]) {
+      await mkdir(join(path(task), ".."), { recursive: true });
+      await writeFile(path(task), `of ${task}`);
+    }
+    await writeFile(join(directory, "context"), `${[own, parent, stranger].map(path).join("\n")}\n`);
+    await writeFile(join(directory, "shown"), JSON.stringify({ parents: [{ id: parent }] }));
+    const { stdout } = await sh("holdfast kanban context | tee named; head -n 2 named | xargs cat");
+    const [first = "", second = "", third = "", ...rest] = stdout.split("\n");
+    expect([first, second]).toEqual([
+      expect.stringMatching(/\/\.holdfast-run-7-.*\/attachments\/t_0000000a\/out\.txt$/),
+      expect.stringMatching(/\/\.holdfast-run-7-.*\/attachments\/t_0000000b\/out\.txt$/),
+    ]);
+    // Anybody could have written it into a comment.
+    expect(third).toBe(path(stranger));
+    expect(rest.join("\n")).toBe(`of ${own}of ${parent}`);
+    // The program of this test repeats what a tool is given.
+    const params = { name: "kanban_context", arguments: { said: [parent, stranger].map(path) } };
+    const tool = await sh("holdfast mcp", {}, JSON.stringify({ jsonrpc: "2.0", id: 1, method: "tools/call", params }));
+    expect(JSON.parse(tool.stdout).result.given.message.params.arguments.said).toEqual([second, path(stranger)]);
   });
 
   test("K29 refuses all that is not for a worker, with a clear word", async () => {

@@ -1,8 +1,9 @@
 import { mkdir, readFile, writeFile } from "node:fs/promises";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { expect, test } from "vitest";
 import { findSandbox } from "../../src/app/sandbox-of-task.ts";
 import { removeTaskSandbox } from "../../src/app/sandbox-worker.ts";
+import { boardFiles } from "../../src/board/files.ts";
 import { describeEngines } from "../docker/engine-bench.ts";
 import { LONG, sandboxBench } from "./sandbox-bench.ts";
 
@@ -15,6 +16,7 @@ describeEngines("a worker in a container", (engine) => {
         set -e
         holdfast kanban context >context.txt
         grep -q 'Workspace: scratch in /workspace' context.txt
+        cat "$(grep -o '/[^ ]*/attachments/[^ ]*/before.txt' context.txt)"
         child=$(holdfast kanban create 'a child' --assignee default)
         printf report | holdfast kanban comment -
         printf report >out.txt
@@ -23,9 +25,16 @@ describeEngines("a worker in a container", (engine) => {
         cat "$(holdfast kanban attachments --json | grep -o '/[^"]*/attachments/[^"]*')"
         echo " in $HOLDFAST_WORKSPACE as $HOLDFAST_TASK of $HOLDFAST_BOARD, \${HOLDFAST_HOME-no home}"
         holdfast kanban complete --summary "all done" --metadata '{"files": 1}' --artifact ../context.txt --created "$child"`;
-      const claim = await bench.start(script, { task: { title: "the title" } });
+      const { task: parent } = await bench.store.createTask({ title: "before" }, { by: "test" });
+      const path = join(boardFiles(bench.home).attachments("default", parent.id), "before.txt");
+      await mkdir(dirname(path), { recursive: true });
+      await writeFile(path, "of the task before\n");
+      await bench.store.addAttachment(parent.id, { name: "before.txt", path, contentType: "text/plain", size: 19 }, { by: "test" });
+      await bench.store.complete(parent.id, {}, { by: "test" });
+      const claim = await bench.start(script, { task: { title: "the title", parents: [parent.id] } });
       const { id } = claim.task;
       await bench.over(claim);
+      expect(await bench.log(claim)).toContain("of the task before\n");
       expect(await bench.log(claim)).toContain(`report in /workspace as ${id} of default, no home\n`);
       expect(await bench.store.getTask(id)).toMatchObject({ status: "done" });
       expect(await bench.run(claim)).toMatchObject({ outcome: "completed", summary: "all done", metadata: { files: 1 } });

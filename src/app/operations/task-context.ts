@@ -19,7 +19,7 @@ export const taskContext = defineOperation({
     const parents = await Promise.all(
       finished.map(async (parent) => {
         const completed = (await store.runs({ task: parent.id })).filter(({ outcome }) => outcome === "completed");
-        return { task: parent, run: completed.at(-1) ?? null };
+        return { task: parent, run: completed.at(-1) ?? null, attachments: await store.attachments(parent.id) };
       }),
     );
     const text = contextText({

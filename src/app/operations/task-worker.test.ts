@@ -76,12 +76,15 @@ describe("a worker", () => {
     const { store } = board.kanban;
     const { task: parent } = await store.createTask({ title: "first" }, { by: "me" });
     const { task } = await store.createTask({ title: "second", parents: [parent.id], assignee: "writer" }, { by: "me" });
+    const file = { name: "out.txt", path: "/kept/out.txt", contentType: "text/plain", size: 2 };
+    await store.addAttachment(parent.id, file, { by: "me" });
     await store.complete(parent.id, { summary: "the answer is 42", metadata: { answer: 42 } }, { by: "me" });
     const { app } = await board.work(task.id, { HOLDFAST_WORKSPACE: "/some/where" });
     const { text } = await taskContext.run(app, {});
     expect(text).toContain(`# Task ${task.id}\n`);
     expect(text).toContain("the answer is 42");
     expect(text).toContain('"answer": 42');
+    expect(text).toContain("- out.txt (text/plain, 2 bytes): /kept/out.txt");
     expect(text).toContain("scratch in /some/where");
   });
 });

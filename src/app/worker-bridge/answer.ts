@@ -88,9 +88,10 @@ interface OnHostOptions extends AnswerOptions {
 /** Runs something with the words as they are on the host, and gives its output as it is in the sandbox. */
 async function onHostAs(
   given: GivenVerb,
-  { job, files, cwd, inside, attachments, isLast, beforeLastWord, afterLastWord }: OnHostOptions,
+  options: OnHostOptions,
   run: (verb: GivenVerb, workspace: string) => Promise<VerbResult & { succeeded: boolean }>,
 ): Promise<VerbResult> {
+  const { job, files, cwd, inside, attachments, isLast, beforeLastWord, afterLastWord } = options;
   const copies = await mkdtemp(join(tmpdir(), "holdfast-worker-"));
   try {
     const verb = await onHost(given, { files, cwd, workspace: { inside, outside: job.workspace }, copies });
@@ -99,12 +100,31 @@ async function onHostAs(
     const hasFiles = given.words.some(isPath);
     const result = await run(verb, hasFiles ? copies : inside);
     if (isLast && result.succeeded) afterLastWord();
-    const inWords = async (bytes: Uint8Array) =>
-      Buffer.from((await attachments.translate(Buffer.from(bytes).toString(), tasksOf(given, job))).replaceAll(copies, () => inside));
+    const inWords = async (bytes: Uint8Array) => {
+      const text = Buffer.from(bytes).toString();
+      return Buffer.from((await attachments.translate(text, await tasksFor(text, given, options))).replaceAll(copies, () => inside));
+    };
     return { status: result.status, stdout: await inWords(result.stdout), stderr: await inWords(result.stderr) };
   } finally {
     await rm(copies, { recursive: true, force: true });
   }
+}
+
+/**
+ * Whose attachments an answer names. A context names those of the tasks before its own, too. Which those are the board says: in the text of
+ * the context others could have named any number of files, and all of them would be copied.
+ */
+async function tasksFor(text: string, given: GivenVerb, options: OnHostOptions): Promise<string[]> {
+  const tasks = tasksOf(given, options.job);
+  if (given.verb !== "context" || !options.attachments.namesOthers(text, tasks)) return tasks;
+  const { status, stdout } = await runVerb(options.job, ["kanban", "show", "--json", "--", tasks.at(-1) ?? ""], {
+    ...options,
+    input: null,
+    workspace: options.inside,
+  });
+  if (status !== 0) return tasks;
+  const { parents } = JSON.parse(Buffer.from(stdout).toString()) as { parents: readonly { id: string }[] };
+  return [...tasks, ...parents.map(({ id }) => id)];
 }
 
 function tasksOf({ words }: GivenVerb, { task }: Job): string[] {

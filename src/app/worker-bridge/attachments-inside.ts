@@ -1,12 +1,14 @@
 /** @module Attachments lie on the host; what a verb says about them names copies in the sandbox instead, which are made when they are first named. */
 import { open } from "node:fs/promises";
-import { join, posix } from "node:path";
+import { dirname, join, posix } from "node:path";
 import { listDirectory } from "../../base/list-directory.ts";
 import type { BoardFiles } from "../../board/files.ts";
 import { LARGEST_ATTACHMENT } from "../../board/schema.ts";
 import type { Files } from "../../sandbox/files.ts";
 
 export interface AttachmentsInside {
+  /** Whether the text names attachments of any other task of the board. */
+  namesOthers(text: string, tasks: readonly string[]): boolean;
   /** The text with the paths in the sandbox. */
   translate(text: string, tasks: readonly string[]): Promise<string>;
 }
@@ -34,7 +36,12 @@ export function attachmentsInside({ board, boardFiles, files, directory }: Attac
     await files.write(target, await handle.readFile(), { mode: 0o600 });
     copied.add(target);
   };
+  const root = `${dirname(boardFiles.attachments(board, "any"))}/`;
   return {
+    namesOthers(text, tasks) {
+      const places = SPELLINGS.flatMap((spelt) => text.split(spelt(root)).slice(1));
+      return places.some((place) => !tasks.some((task) => place.startsWith(`${task}/`)));
+    },
     async translate(text, tasks) {
       let translated = text;
       for (const task of tasks) {
