@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 import type { WorkerExit } from "../board/exit.ts";
 import type { Run } from "../board/runs.ts";
+import type { BlockKind } from "../board/schema.ts";
 import type { Task } from "../board/task.ts";
 import { type ProfileFacts, pickupProblems, type WhyInput, whyNotRunning } from "./why.ts";
 
@@ -29,7 +30,16 @@ function input({
       ...settings,
     },
     facts: {
-      task: { id: "t_1", board: "default", status: "ready", assignee: "writer", guard: null, blocked: null, ...task } as Task,
+      task: {
+        id: "t_1",
+        board: "default",
+        status: "ready",
+        assignee: "writer",
+        guard: null,
+        blocked: null,
+        lastError: null,
+        ...task,
+      } as Task,
       unfinishedParents: [],
       leader: { holder: "d", expiresAt: NOW + 1 },
       ...facts,
@@ -113,13 +123,13 @@ describe("why a task does not run", () => {
       "given up, with the end of a log",
       input({ task: { status: "blocked", blocked: { by: "d", reason: "exit 1\nlog\nmore", kind: "gave_up" } } }),
       { kind: "blocked", reason: "exit 1\nlog\nmore", blockKind: "gave_up" },
-      /^it is blocked by d \(given up\): exit 1 …$/,
+      /^it is blocked by d \(given up\): exit 1: … more$/,
     ],
     [
       "resting after a failure",
-      input({ task: { guard: { reason: "retry_backoff", until: NOW + 1 } } }),
-      { kind: "guarded", reason: "retry_backoff" },
-      /: it rests after a failure$/,
+      input({ task: { guard: { reason: "retry_backoff", until: NOW + 1 }, lastError: "exit 1\ncannot find compiler\n" } }),
+      { kind: "guarded", reason: "retry_backoff", fix: "holdfast kanban log t_1" },
+      /: it rests after a failure: exit 1: cannot find compiler$/,
     ],
     [
       "in review",
@@ -194,6 +204,15 @@ describe("why a task does not run", () => {
     expect(reasons).toHaveLength(1);
     expect(reasons[0]).toMatchObject(expected);
     expect(reasons[0]?.text).toMatch(text);
+  });
+
+  test("K12 what is to be done about a blocked task depends on its kind: an answer or a look at the log comes first", () => {
+    const fix = (kind: BlockKind | null) =>
+      whyNotRunning(input({ task: { status: "blocked", blocked: { by: "writer", reason: "x", kind } } })).map((why) => why.fix);
+    expect(fix("needs_input")).toEqual(["holdfast kanban comment t_1 TEXT, then holdfast kanban unblock t_1"]);
+    expect(fix("gave_up")).toEqual(["holdfast kanban log t_1, then holdfast kanban unblock t_1"]);
+    expect(fix("capability")).toEqual(["holdfast kanban unblock t_1"]);
+    expect(fix(null)).toEqual(["holdfast kanban unblock t_1"]);
   });
 
   test("K12 all reasons are told, the weightiest first; a guard that is over and caps with room are none", () => {

@@ -1,11 +1,15 @@
 /** @module Why a task does not run: every reason with its data, in words, and with what can be done about it (K12). */
-import { firstLine } from "../base/first-line.ts";
+import { firstAndLastLine } from "../base/first-line.ts";
 import type { WhyFacts } from "../board/read-tasks.ts";
 import type { BlockKind } from "../board/schema.ts";
 import type { Task } from "../board/task.ts";
+import { blockFix, blockInWords } from "./block-words.ts";
 import { guardInWords } from "./guard-words.ts";
+import type { GuardReason } from "./result.ts";
 import { type RunTrouble, troubleInWords, troubleOf } from "./run-trouble.ts";
 import type { DispatchSettings } from "./settings.ts";
+
+const AFTER_FAILURE: GuardReason = "retry_backoff";
 
 export type Cap = "max_in_progress_per_profile" | "max_in_progress" | "max_spawn";
 
@@ -23,7 +27,8 @@ export type Reason =
   | { readonly kind: "profile-unreadable"; readonly profile: string; readonly error: string }
   | { readonly kind: "profile-not-spawnable"; readonly profile: string }
   | { readonly kind: "profile-not-dispatched"; readonly profile: string }
-  | { readonly kind: "guarded"; readonly reason: string; readonly until: number }
+  /** `error`: of the failure after which it rests. */
+  | { readonly kind: "guarded"; readonly reason: string; readonly until: number; readonly error: string | null }
   | {
       readonly kind: "capped";
       readonly cap: Cap;
@@ -113,7 +118,9 @@ function pickup({ facts: { task, leader }, now, settings, profile }: WhyInput): 
 /** What it waits for although somebody would take it. */
 function queue({ facts: { task }, now, settings, running, profile }: WhyInput): Reason[] {
   const reasons: Reason[] = [];
-  if (task.guard !== null && task.guard.until > now) reasons.push({ kind: "guarded", ...task.guard });
+  if (task.guard !== null && task.guard.until > now) {
+    reasons.push({ kind: "guarded", ...task.guard, error: task.guard.reason === AFTER_FAILURE ? task.lastError : null });
+  }
   const cap = (name: Cap, limit: number | null, profiles: Readonly<Record<string, number>>) => {
     const count = Object.values(profiles).reduce((sum, each) => sum + each, 0);
     if (limit !== null && count >= limit) reasons.push({ kind: "capped", cap: name, limit, running: count, profiles });
@@ -149,11 +156,8 @@ function words(reason: Reason, id: string): [text: string, fix: string | null] {
     }
     case "scheduled":
       return [`it is scheduled for ${time(reason.until)}`, `holdfast kanban unblock ${id}`];
-    case "blocked": {
-      const how = reason.blockKind === null ? "" : ` (${reason.blockKind === "gave_up" ? "given up" : reason.blockKind})`;
-      const why = reason.reason === null ? "" : `: ${firstLine(reason.reason)}`;
-      return [`it is blocked by ${reason.by}${how}${why}`, `holdfast kanban unblock ${id}`];
-    }
+    case "blocked":
+      return [`it is blocked ${blockInWords(reason)}`, blockFix(id, reason.blockKind)];
     case "review":
       return [`it waits for a review by ${reason.reviewer ?? "somebody"}`, null];
     case "reviews-off":
@@ -178,8 +182,11 @@ function words(reason: Reason, id: string): [text: string, fix: string | null] {
       ];
     case "profile-not-dispatched":
       return [`kanban.dispatch_profiles does not name ${reason.profile}`, null];
-    case "guarded":
-      return [`it is held back until ${time(reason.until)}: ${guardInWords(reason.reason)}`, null];
+    case "guarded": {
+      const failure = reason.error === null ? "" : `: ${firstAndLastLine(reason.error)}`;
+      const fix = reason.reason === AFTER_FAILURE ? `holdfast kanban log ${id}` : null;
+      return [`it is held back until ${time(reason.until)}: ${guardInWords(reason.reason)}${failure}`, fix];
+    }
     case "capped": {
       const whose = Object.entries(reason.profiles).map(([name, count]) => `${name} ${count}`);
       return [`kanban.${reason.cap} is ${reason.limit}, and ${reason.running} run (${whose.join(", ")})`, null];

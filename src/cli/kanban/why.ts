@@ -2,6 +2,7 @@
 import type { Command } from "commander";
 import { taskShow } from "../../app/operations/task-show.ts";
 import type { Why } from "../../dispatcher/why.ts";
+import { visible } from "../render.ts";
 import { addHelpNotes, type VerbRunner } from "../verb.ts";
 import { given, kanbanVerb, text } from "./kanban-verb.ts";
 
@@ -12,7 +13,7 @@ export function registerWhy(kanban: Command, runner: VerbRunner): void {
       runner.run(why, async ({ app, terminal, flags }) => {
         const { task, why: reasons } = await taskShow.run(app, given({ id, board: text(flags, "board") }));
         if (flags.json) return terminal.json({ task: task.id, status: task.status, why: reasons });
-        for (const line of whyLines(task.status, reasons)) terminal.line(line);
+        for (const line of whyLines(task.status, reasons)) terminal.line(visible(line));
       }),
     );
   addHelpNotes(why, {
