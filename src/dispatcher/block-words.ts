@@ -9,13 +9,7 @@ export interface BlockFacts {
 }
 
 export function blockInWords({ by, reason, blockKind }: BlockFacts): string {
-  return `by ${by}${blockKind === null ? "" : ` (${kindInWords(blockKind)})`}${cause({ reason, blockKind })}`;
-}
-
-/** Where the room is short: who gives up, or sees that it is too late, is a dispatcher anyway. */
-export function blockInBrief(facts: BlockFacts): string {
-  const { reason, blockKind } = facts;
-  return blockKind === "gave_up" || blockKind === "deadline" ? kindInWords(blockKind) + cause({ reason, blockKind }) : blockInWords(facts);
+  return `by ${by}${blockKind === null ? "" : ` (${kindInWords(blockKind)})`}${causeInWords({ reason, blockKind })}`;
 }
 
 /** A worker that is started again without an answer, or without a mended cause, ends as before. */
@@ -25,11 +19,12 @@ export function blockFix(id: string, blockKind: BlockKind | null): string {
   return blockKind === "gave_up" ? `holdfast kanban log ${id}, then ${unblock}` : unblock;
 }
 
-function kindInWords(kind: BlockKind): string {
+export function kindInWords(kind: BlockKind): string {
   return kind === "gave_up" ? "given up" : kind;
 }
 
-function cause({ reason, blockKind }: Pick<BlockFacts, "reason" | "blockKind">): string {
+/** With the colon before it. */
+export function causeInWords({ reason, blockKind }: Pick<BlockFacts, "reason" | "blockKind">): string {
   if (reason === null) return "";
   return `: ${blockKind === "gave_up" ? firstAndLastLine(reason) : firstLine(reason)}`;
 }

@@ -1,11 +1,12 @@
 import { expect, test } from "vitest";
+import type { BlockKind } from "../../board/schema.ts";
 import type { Status } from "../../board/transitions.ts";
 import type { Why } from "../../dispatcher/why.ts";
 import { boardLines, type View, type ViewTask } from "./board-view.ts";
 import { widthOf } from "./width.ts";
 
 const task = (id: string, status: Status, fields: Partial<ViewTask> = {}): ViewTask => ({
-  ...{ id, status, title: `Title of ${id}`, priority: 0, assignee: null, why: [] },
+  ...{ id, status, title: `Title of ${id}`, priority: 0, assignee: null, deadline: null, repeat: null, why: [] },
   ...fields,
 });
 const waiting = { kind: "waiting", parents: [{ id: "t_1", title: "x", status: "ready" }], text: "", fix: null } as Why;
@@ -18,6 +19,7 @@ const view: View = {
   ],
   counts: { todo: 1, ready: 1, done: 100_000 } as View["counts"],
   more: { done: 99_999 },
+  now: Date.UTC(2026, 10, 16),
 };
 
 test("K32 columns stand side by side where they fit", () => {
@@ -52,4 +54,40 @@ test("K32 a narrow terminal, or none, gets a section for each status", () => {
 test("K32 an empty board has no lines, and a filter that keeps from counting says so", () => {
   expect(boardLines({ ...view, tasks: [] }, 80)).toEqual([]);
   expect(boardLines({ ...view, more: { done: null } }, null)).toContain("  … and more");
+});
+
+const blocked = (blockKind: BlockKind | null, reason: string | null) =>
+  ({ kind: "blocked", by: "writer", reason, blockKind, text: "", fix: null }) as Why;
+
+test("K12 K32 of a blocked task it says who blocked it and why, cut to what fits", () => {
+  const lines = (fields: Partial<ViewTask>, width: number | null) =>
+    boardLines(
+      { ...view, statuses: ["blocked"], tasks: [task("t_9", "blocked", fields)], counts: { blocked: 1 } as View["counts"] },
+      width,
+    );
+  const asked = { why: [blocked("needs_input", "which logo\u001b[2J?\nmore")] };
+  expect(lines(asked, null)).toContain("  t_9  -  Title of t_9  ! by writer (needs_input): which logo\\u001b[2J? …");
+  expect(lines(asked, 40)).toEqual(expect.arrayContaining(["! by writer (needs_input): which", "  logo\\u001b[2J? …"]));
+  expect(lines({ why: [blocked(null, null)] }, null)).toContain("  t_9  -  Title of t_9  ! by writer");
+  const gaveUp = { why: [blocked("gave_up", "exit status 4\nhello\nno compiler")] };
+  expect(lines(gaveUp, null)).toContain("  t_9  -  Title of t_9  ! given up: exit status 4: … no compiler");
+  const endless = { title: "T".repeat(200), why: [blocked("capability", "x".repeat(500))] };
+  for (const width of [19, 20, 40, 80, 300]) expect(Math.max(...lines(endless, width).map(widthOf))).toBeLessThanOrEqual(width);
+  expect(lines(endless, null).at(-1)?.length).toBeLessThan(400);
+  // In sections the title leaves room for it.
+  const both = boardLines({ ...view, statuses: ["blocked", "ready"], tasks: [...view.tasks, task("t_9", "blocked", endless)] }, 41);
+  expect(both.find((line) => line.includes("t_9"))).toMatch(/^ {2}t_9 .* T+… {2}! by/);
+});
+
+test("K10 K32 a deadline and a repetition have a mark, as long as the task is not finished", () => {
+  const lines = (fields: Partial<ViewTask>, width: number | null, status: Status = "ready") =>
+    boardLines(
+      { ...view, statuses: [status], tasks: [task("t_9", status, fields)], counts: { ready: 1, done: 1 } as View["counts"] },
+      width,
+    );
+  const due = { deadline: Date.UTC(2026, 10, 20, 12), repeat: "every 1d" };
+  expect(lines(due, null)).toContain("  t_9  -  Title of t_9  (due 2026-11-20, repeats)");
+  expect(lines(due, 40)).toContain("due 2026-11-20, repeats");
+  expect(lines({ deadline: view.now }, null)).toContain("  t_9  -  Title of t_9  (overdue)");
+  expect(lines(due, null, "done").join()).not.toContain("due");
 });

@@ -1,4 +1,5 @@
 /** @module A board as lines of text: columns side by side where they fit, else one section for each status. */
+import { blockMark, timeMark } from "../../app/task-marks.ts";
 import type { Status } from "../../board/transitions.ts";
 import type { Why } from "../../dispatcher/why.ts";
 import { visible } from "../render.ts";
@@ -7,6 +8,8 @@ import { pad, shorten, widthOf } from "./width.ts";
 const NARROWEST_COLUMN = 20;
 const WIDEST_COLUMN = 40;
 const GAP = 2;
+/** Of what somebody wrote, where no terminal sets a bound. */
+const LONGEST_REASON = 120;
 
 export interface ViewTask {
   readonly id: string;
@@ -14,6 +17,8 @@ export interface ViewTask {
   readonly status: Status;
   readonly priority: number;
   readonly assignee: string | null;
+  readonly deadline: number | null;
+  readonly repeat: string | null;
   readonly why: readonly Why[];
 }
 
@@ -22,9 +27,11 @@ export interface View {
   readonly tasks: readonly ViewTask[];
   readonly counts: Readonly<Record<Status, number>>;
   readonly more: Readonly<Partial<Record<Status, number | null>>>;
+  readonly now: number;
 }
 
 interface Column {
+  readonly now: number;
   readonly heading: string;
   readonly tasks: readonly ViewTask[];
   readonly rest: string | null;
@@ -49,7 +56,7 @@ export function mark(reasons: ViewTask["why"]): string {
     case "scheduled":
       return `at ${new Date(reason.until).toISOString().slice(0, 16)}Z`;
     case "blocked":
-      return reason.blockKind ?? reason.reason ?? `by ${reason.by}`;
+      return shorten(blockMark(reason), LONGEST_REASON);
     case "review":
       return "";
     case "guarded":
@@ -65,19 +72,19 @@ export function mark(reasons: ViewTask["why"]): string {
   }
 }
 
-function columnOf({ tasks, counts, more }: View, status: Status): Column {
+function columnOf({ tasks, counts, more, now }: View, status: Status): Column {
   const own = tasks.filter((task) => task.status === status);
   const left = more[status];
   const count = left === null ? `${own.length}+` : left === undefined ? own.length : counts[status];
   const rest = left === undefined ? null : `… and ${left === null ? "more" : `${left.toLocaleString("en")} more`}`;
-  return { heading: `${status.toUpperCase()} (${count.toLocaleString("en")})`, tasks: own, rest };
+  return { now, heading: `${status.toUpperCase()} (${count.toLocaleString("en")})`, tasks: own, rest };
 }
 
 function sideBySide(columns: readonly Column[], width: number): string[] {
-  const cells = columns.map(({ heading, tasks, rest }) => [
+  const cells = columns.map(({ heading, tasks, rest, now }) => [
     shorten(heading, width),
     "─".repeat(width),
-    ...tasks.flatMap((task) => [...card(task, width), ""]),
+    ...tasks.flatMap((task) => [...card(task, { width, now }), ""]),
     ...(rest === null ? [] : [shorten(rest, width)]),
   ]);
   const height = Math.max(0, ...cells.map((column) => column.length));
@@ -89,28 +96,44 @@ function sideBySide(columns: readonly Column[], width: number): string[] {
   );
 }
 
-function card(task: ViewTask, width: number): string[] {
+function card(task: ViewTask, { width, now }: { width: number; now: number }): string[] {
   const top = `${task.id}${task.priority === 0 ? "" : ` ${priority(task)}`}${task.assignee === null ? "" : ` ${task.assignee}`}`;
   const why = mark(task.why);
-  return [shorten(top, width), shorten(visible(task.title), width), ...(why === "" ? [] : [shorten(`! ${visible(why)}`, width)])];
+  const lines = [top, visible(task.title), timeMark(task, now), ...(why === "" ? [] : twoLines(`! ${visible(why)}`, width))];
+  return lines.filter((line) => line !== "").map((line) => shorten(line, width));
+}
+
+/** A column is narrow, and behind who has blocked a task stands why. */
+function twoLines(text: string, width: number): string[] {
+  if (widthOf(text) <= width) return [text];
+  const at = shorten(text, width).lastIndexOf(" ");
+  return at <= 1 ? [text] : [text.slice(0, at), `  ${text.slice(at + 1)}`];
 }
 
 function sections(columns: readonly Column[], width: number | null): string[] {
   const all = columns.flatMap(({ tasks }) => tasks);
   const widest = (cell: (task: ViewTask) => string) => Math.max(0, ...all.map((task) => widthOf(cell(task))));
   const widths = { priority: widest(priority), assignee: widest(({ assignee }) => assignee ?? "-") };
-  const row = (task: ViewTask) => {
+  const row = (task: ViewTask, now: number) => {
     const why = mark(task.why);
+    const time = timeMark(task, now);
     const before = `  ${task.id}  ${widths.priority === 0 ? "" : `${pad(priority(task), widths.priority)}  `}`;
-    const line = `${before}${pad(task.assignee ?? "-", widths.assignee)}  ${visible(task.title)}${why === "" ? "" : `  ! ${visible(why)}`}`;
-    return width === null ? line : shorten(line, width);
+    const start = `${before}${pad(task.assignee ?? "-", widths.assignee)}  `;
+    const end = `${time === "" ? "" : `  (${time})`}${why === "" ? "" : `  ! ${visible(why)}`}`;
+    if (width === null) return `${start}${visible(task.title)}${end}`;
+    return shorten(`${start}${shorten(visible(task.title), titleWidth(width - widthOf(start), end))}${end}`, width);
   };
-  return columns.flatMap(({ heading, tasks, rest }, index) => [
+  return columns.flatMap(({ heading, tasks, rest, now }, index) => [
     ...(index === 0 ? [] : [""]),
     heading,
-    ...tasks.map(row),
+    ...tasks.map((task) => row(task, now)),
     ...(rest === null ? [] : [`  ${rest}`]),
   ]);
+}
+
+/** A long title leaves half of the room to what comes behind it. */
+function titleWidth(room: number, end: string): number {
+  return Math.max(1, Math.ceil(room / 2), room - widthOf(end));
 }
 
 function priority({ priority: value }: ViewTask): string {

@@ -1,13 +1,14 @@
 /** @module holdfast kanban list: the board in columns. */
 import { type Command, Option } from "commander";
 import { taskList } from "../../app/operations/task-list.ts";
+import { timeMark } from "../../app/task-marks.ts";
 import { STATUS_ORDER } from "../../app/task-shapes.ts";
 import type { Status } from "../../board/transitions.ts";
 import { repeatable } from "../flags.ts";
 import { unknownChoice } from "../usage.ts";
 import { numberFor } from "../values.ts";
 import { addHelpNotes, type VerbInvocation, type VerbRunner } from "../verb.ts";
-import { boardLines, mark } from "./board-view.ts";
+import { boardLines, mark, type ViewTask } from "./board-view.ts";
 import { given, kanbanVerb, number, text, texts } from "./kanban-verb.ts";
 
 export function registerList(kanban: Command, runner: VerbRunner): void {
@@ -44,14 +45,19 @@ async function listTasks({ app, terminal, flags }: VerbInvocation): Promise<void
   });
   if (flags.json) return terminal.json(result);
   const { board, tasks, more, counts } = result;
+  const now = app.clock.now();
   if (flags.flat) {
+    const titled = (task: ViewTask) => {
+      const time = timeMark(task, now);
+      return time === "" ? task.title : `${task.title}  (${time})`;
+    };
     terminal.table(
       ["ID", "STATUS", "PRIORITY", "ASSIGNEE", "TITLE", "WHY"],
-      tasks.map((task) => [task.id, task.status, String(task.priority), task.assignee ?? "-", task.title, mark(task.why)]),
+      tasks.map((task) => [task.id, task.status, String(task.priority), task.assignee ?? "-", titled(task), mark(task.why)]),
     );
     for (const [each, count] of Object.entries(more)) terminal.note(`${count ?? "some"} more are ${each}; --limit shows more`);
   } else {
-    for (const line of boardLines({ statuses: STATUS_ORDER, tasks, counts, more }, terminal.columns)) terminal.line(line);
+    for (const line of boardLines({ statuses: STATUS_ORDER, tasks, counts, more, now }, terminal.columns)) terminal.line(line);
     if (tasks.length === 0) terminal.note(`there is nothing to show on the board ${board}`);
   }
   const silent = tasks.flatMap(({ why }) => why).find(({ kind }) => kind === "no-dispatcher");

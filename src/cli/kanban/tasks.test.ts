@@ -172,6 +172,20 @@ describe("kanban list and show", () => {
     expect(await cli.run(["kanban", "show", "t_ffffffff"])).toMatchObject({ status: 1 });
   });
 
+  test("K12 K32 of a blocked task list and why say who blocked it and why, and commands to the terminal are only shown", async () => {
+    await using cli = await createTestCli();
+    const late = ["--deadline", "2126-11-20T12:00Z", "--cron", "0 6 * * *"];
+    const { task } = await cli.json<{ task: { id: string } }>(["kanban", "create", "Draw", ...late]);
+    const { id } = task;
+    await cli.run(["kanban", "block", id, "which logo?\u001b[2J\nthe old one?", "--kind", "needs_input"]);
+    const said = "by default (needs_input): which logo?\\u001b[2J …";
+    expect((await cli.run(["kanban", "list"])).stdout).toContain(`Draw  (due 2126-11-20, repeats)  ! ${said}\n`);
+    expect((await cli.run(["kanban", "list", "--flat"])).stdout).toContain(`Draw  (due 2126-11-20, repeats)  ${said}\n`);
+    expect((await cli.run(["kanban", "why", id])).stdout).toBe(
+      `it is blocked ${said} (holdfast kanban comment ${id} TEXT, then holdfast kanban unblock ${id})\n`,
+    );
+  });
+
   test("K12 K32 why says only what keeps a task from running, in words or as data", async () => {
     await using cli = await createTestCli();
     const { id } = await make(cli, "a", "--assignee", "ghost");
