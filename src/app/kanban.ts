@@ -16,6 +16,7 @@ import { openStore, type Store } from "../board/store.ts";
 import type { Environment } from "../config/environment.ts";
 import type { LoadedConfig } from "../config/load.ts";
 import type { KanbanValues } from "../dispatcher/settings.ts";
+import { isPersonWithClaim, WAY_BACK } from "./worker-identity.ts";
 
 /** The variables that tell a worker who it is (K28). */
 export interface WorkerIdentity {
@@ -132,10 +133,7 @@ function workerIdentity({ HOLDFAST_TASK: task, HOLDFAST_RUN_TOKEN: token, HOLDFA
   });
 }
 
-/** Only `claim` leaves HOLDFAST_RUN out: then it is a person, who may not know how to be one again. A worker is not told how to leave its role. */
-function whyWorker({ HOLDFAST_RUN: run }: Environment): string {
+function whyWorker(environment: Environment): string {
   const why = "it acts as a worker because HOLDFAST_TASK and HOLDFAST_RUN_TOKEN are set";
-  return run
-    ? why
-    : `${why}; if you claimed the task yourself and are finished with it, \`unset HOLDFAST_TASK HOLDFAST_RUN_TOKEN HOLDFAST_BOARD\``;
+  return isPersonWithClaim(environment) ? `${why}; ${WAY_BACK}` : why;
 }

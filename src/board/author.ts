@@ -1,7 +1,7 @@
 /** @module In whose name something is written: a person's own, or that of a run, which must prove it with its token (K17). */
 import { HoldfastError } from "../base/errors.ts";
 import { first, type Session, statement } from "./database.ts";
-import { claimLost } from "./state.ts";
+import { claimLost } from "./no-claim.ts";
 import { checkLine } from "./task-input.ts";
 import { hashToken } from "./token.ts";
 
@@ -32,7 +32,7 @@ const OPEN_RUN = statement<{ task: string; token: string }, { id: number; profil
 export async function authorOf(session: Session, author: Author): Promise<KnownAuthor> {
   if (author.by !== undefined) return { name: checkLine("by", author.by), run: null, board: null };
   const run = await first(session.all(OPEN_RUN, { task: author.task, token: hashToken(author.token) }));
-  if (run === undefined) throw claimLost(author.task);
+  if (run === undefined) throw await claimLost(session, author);
   return { name: run.profile, run: run.id, board: run.board };
 }
 

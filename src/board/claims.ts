@@ -4,10 +4,11 @@ import { parseProfileName } from "../base/names.ts";
 import { type Caps, keepCaps } from "./caps.ts";
 import { first, type Holes, type Session, statement } from "./database.ts";
 import { addEvent } from "./events.ts";
+import { alreadyTaken, claimLost } from "./no-claim.ts";
 import { openRun } from "./open-run.ts";
 import { refusal } from "./refusal.ts";
 import { NEW_RUN, type Run, type RunRow, SET_WORKER, toRun } from "./runs.ts";
-import { claimLost, decideMove, moverOf, type Standing, standingOf, standingOfLocked, taskOfRun } from "./state.ts";
+import { decideMove, moverOf, type Standing, standingOf, standingOfLocked, taskOfRun } from "./state.ts";
 import type { StoreContext } from "./store-context.ts";
 import { type Task, toTask } from "./task.ts";
 import { checkLine, checkWhole, toJson } from "./task-input.ts";
@@ -156,13 +157,13 @@ export function claimOperations({ database, clock }: StoreContext): ClaimOperati
         const at = clock.now();
         const expires = at + checkWhole("ttlMs", ttlMs);
         const run = await first(session.all(active ? HEARTBEAT : KEEP, { task, token: hashToken(token), at, expires }));
-        if (run === undefined) throw claimLost(task);
+        if (run === undefined) throw await claimLost(session, { task, token });
         return toRun(run);
       }),
     recordWorker: (task, token, worker, told = {}) =>
       database.write(async (session) => {
         const standing = await standingOf(session, task);
-        const { name } = moverOf(standing, { token });
+        const { name } = await moverOf(session, standing, { token });
         await session.run(SET_WORKER, { run: standing.run_id, worker: toJson("worker", worker) });
         await addEvent(session, {
           board: standing.board,
@@ -215,7 +216,7 @@ async function take(session: Session, task: Standing, options: ClaimOptions & { 
     expires_at: at + checkWhole("ttlMs", ttlMs),
     heartbeat_at: at,
   };
-  if (task.run_id !== null) throw refusal(task, "claim", `run ${task.run_id} is still open`);
+  if (task.run_id !== null) throw await alreadyTaken(session, task, { run: task.run_id, at });
   const changes = { started_at: task.started_at ?? at, guard_reason: null, guard_until: null };
   const payload = { profile: worker, expiresAt: row.expires_at };
   const move = decideMove(task, { action: "claim", mover: { kind: as, name }, kind: "claimed", at, changes, payload });

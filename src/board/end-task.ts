@@ -114,7 +114,7 @@ async function endWith(
   { actor, ending, at }: { actor: Actor; ending: Ending; at: number },
 ): Promise<Task> {
   const { action, outcome, kind, handover, changes, payload } = ending;
-  const mover = moverOf(task, actor);
+  const mover = await moverOf(session, task, actor);
   if (task.status === "running" && mover.kind === "person") throw refusedToPerson(task, action);
   const columns = handoverColumns(handover);
   const run = await closeRun(session, task, { mover, at, end: { ...columns, outcome, ended_at: at } });

@@ -59,13 +59,15 @@ export function moveOperations({ database, clock }: StoreContext): MoveOperation
       database.write(async (session) => {
         const task = await standingOf(session, id);
         const action = task.status === "triage" ? "accept" : "promote";
-        return toTask(await moveTask(session, task, { action, mover: moverOf(task, actor), kind: "promoted", at: clock.now() }));
+        return toTask(
+          await moveTask(session, task, { action, mover: await moverOf(session, task, actor), kind: "promoted", at: clock.now() }),
+        );
       }),
     unblock: (id, { reason, ...actor }) =>
       database.write(async (session) => {
         const task = await standingOf(session, id);
         const payload = reason === undefined ? {} : { reason: checkText("reason", reason) };
-        const mover = moverOf(task, actor);
+        const mover = await moverOf(session, task, actor);
         return toTask(
           await moveTask(session, task, { action: "unblock", mover, kind: "unblocked", at: clock.now(), changes: FREE, payload }),
         );
@@ -76,7 +78,7 @@ export function moveOperations({ database, clock }: StoreContext): MoveOperation
         const until = checkWhole("time", time);
         const changes = { scheduled_for: until, block_kind: null, block_reason: null, blocked_by: null };
         const payload = { until, ...(reason !== undefined && { reason: checkText("reason", reason) }) };
-        const mover = moverOf(task, actor);
+        const mover = await moverOf(session, task, actor);
         return toTask(await moveTask(session, task, { action: "schedule", mover, kind: "scheduled", at: clock.now(), changes, payload }));
       }),
     wakeDue: (now, { limit = WAKE_LIMIT, board } = {}) =>
@@ -96,7 +98,12 @@ export function moveOperations({ database, clock }: StoreContext): MoveOperation
     archive: (id, actor) =>
       database.write(async (session) => {
         const task = await standingOf(session, id);
-        const moved = await moveTask(session, task, { action: "archive", mover: moverOf(task, actor), kind: "archived", at: clock.now() });
+        const moved = await moveTask(session, task, {
+          action: "archive",
+          mover: await moverOf(session, task, actor),
+          kind: "archived",
+          at: clock.now(),
+        });
         await promoteChildren(session, id, clock.now());
         return toTask(moved);
       }),

@@ -48,7 +48,7 @@ export function removalOperations({ database, clock }: StoreContext): RemovalOpe
     removeTask: (id, actor) =>
       database.write(async (session) => {
         const task = await standingOf(session, id);
-        const { name } = moverOf(task, actor);
+        const { name } = await moverOf(session, task, actor);
         if (task.status !== "archived") throw refusal(task, "remove", `it is ${task.status}, and only tasks that are archived are removed`);
         const paths = (await session.all(PATHS, { task: id })).map(({ path }) => path);
         // Before, for SQLite gives the ids of removed events again if they were the last, and readers would miss those.

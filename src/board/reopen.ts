@@ -34,7 +34,7 @@ export function reopenOperations({ database, clock }: StoreContext): ReopenOpera
         const owner = { assignee: task.implementer ?? task.assignee, implementer: null };
         const moved = await moveTask(session, task, {
           action: "reopen",
-          mover: moverOf(task, actor),
+          mover: await moverOf(session, task, actor),
           kind: "reopened",
           at,
           changes: { ...FREE, ...owner, last_error: null, completed_at: null },

@@ -4,6 +4,7 @@ import { HoldfastError } from "../base/errors.ts";
 import { first, type Holes, type Session, statement } from "./database.ts";
 import { addEvent, BOARD, type EventKind, type NewEvent } from "./events.ts";
 import { lockChildren, lockTask } from "./locks.ts";
+import { claimLost } from "./no-claim.ts";
 import { refusal } from "./refusal.ts";
 import type { Tables, TaskState } from "./schema.ts";
 import { noTask, type TaskRow } from "./task.ts";
@@ -130,9 +131,10 @@ export async function taskOfRun(session: Session, run: number): Promise<Standing
 }
 
 /** @throws `claim-lost` for a token that is not that of the task's open run */
-export function moverOf(standing: Standing, actor: Actor): ActingAs {
+export async function moverOf(session: Session, standing: Standing, actor: Actor): Promise<ActingAs> {
   if (actor.token === undefined) return { kind: "person", name: checkLine("by", actor.by) };
-  if (standing.run_token !== hashToken(actor.token) || standing.run_revoked !== null) throw claimLost(standing.id);
+  if (standing.run_token !== hashToken(actor.token) || standing.run_revoked !== null)
+    throw await claimLost(session, { task: standing.id, token: actor.token });
   return { kind: "worker", name: standing.run_profile ?? "" };
 }
 
@@ -186,10 +188,6 @@ export async function promoteTask(
 /** A task without an open run, on a board that is in use. */
 export function idle(task: TaskRow, waiting: 0 | 1): Standing {
   return { ...task, run_id: null, run_token: null, run_profile: null, run_revoked: null, board_archived: null, waiting };
-}
-
-export function claimLost(task: string): HoldfastError {
-  return new HoldfastError("claim-lost", `the token is not that of the current run of ${task}`, { facts: { task } });
 }
 
 /** Written out: a row has twice as many columns, and copying them all takes longer than storing these. */

@@ -54,7 +54,7 @@ export function triageOperations({ database, clock }: StoreContext): TriageOpera
         const at = clock.now();
         const board = await lockBoardOf(session, id);
         const task = await standingOf(session, id);
-        const mover = moverOf(task, actor);
+        const mover = await moverOf(session, task, actor);
         if (task.decomposed_at !== null) throw refusal(task, "decompose", "it was decomposed before");
         if (task.status !== "triage") throw refusal(task, "decompose", `it is ${task.status}, and decompose is for tasks that are triage`);
         const drafts = plan.drafts.map((draft) => ({ ...draft, wanted: board }));
@@ -77,7 +77,7 @@ export function triageOperations({ database, clock }: StoreContext): TriageOpera
       const columns = changedColumns({ ...(title !== undefined && { title }), body });
       return await database.write(async (session) => {
         const task = await standingOf(session, id);
-        const mover = moverOf(task, actor);
+        const mover = await moverOf(session, task, actor);
         const payload = { oldTitle: task.title };
         const moved = await moveTask(session, task, { action: "specify", mover, kind: "specified", at: clock.now(), payload });
         await session.change(session.build.updateTable("tasks").set(columns).where("id", "=", id).compile());

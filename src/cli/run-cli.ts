@@ -1,6 +1,7 @@
 /** @module One command line from its words to its exit status: finds the verb, loads only that one, tells what goes wrong. */
 import { type Command, CommanderError } from "commander";
 import { type AppOptions, createApp } from "../app/create-app.ts";
+import { isPersonWithClaim, WAY_BACK } from "../app/worker-identity.ts";
 import { systemClock } from "../base/clock.ts";
 import { describeError, HoldfastError, wrapError } from "../base/errors.ts";
 import { createLogger } from "../base/log.ts";
@@ -63,7 +64,9 @@ export async function runCli(args: readonly string[], options: CliOptions): Prom
     return terminal.outputLoss === "terminal gone" ? EXIT_HANGUP : EXIT_READER_GONE;
   } catch (error) {
     const failure =
-      error instanceof CommanderError ? usageError(error, line.command) : wrapError(error, "internal", "something unexpected happened");
+      error instanceof CommanderError
+        ? usageError(error, line.command)
+        : withWayBack(wrapError(error, "internal", "something unexpected happened"), options.environment);
     terminal.error(failure, { json: hasFlag(line, "--json"), debug: hasFlag(line, "--debug") });
     await terminal.flush();
     return statusOf(failure, line);
@@ -106,6 +109,13 @@ function appOptions({ environment, cwd, terminal }: CliOptions, { profile, confi
     sink: (record) => (debug ? terminal.log(record) : terminal.warn(record.message)),
   });
   return { environment, cwd, profile, flags: config.map((text) => parseFlag("-c", text)), log };
+}
+
+/** Whoever has claimed a task by hand and forgot it in the shell is no worker who should stop. */
+function withWayBack(error: HoldfastError, environment: CliOptions["environment"]): HoldfastError {
+  if (error.code !== "claim-lost" || !isPersonWithClaim(environment)) return error;
+  const { code, message, hint, facts } = error;
+  return new HoldfastError(code, message, { hint: `${hint.replace(/\.$/, "")}; ${WAY_BACK}`, facts, cause: error });
 }
 
 function statusOf({ code, facts }: HoldfastError, { command }: Line): number {

@@ -51,6 +51,26 @@ describe("a worker on the command line", () => {
     expect((await cli.run(["kanban", "list"], { env: { ...env, HOLDFAST_RUN: "1" } })).stderr).not.toContain("unset");
   });
 
+  test("K17 K34 a person who has completed a task and forgot its variables is told so, and that nobody can take it twice", async () => {
+    await using cli = await createTestCli();
+    const { id, env } = await claimed(cli);
+    expect(await cli.run(["kanban", "claim", id])).toMatchObject({
+      status: 1,
+      stderr: expect.stringMatching(
+        `default has it \\(run 1\\), until 2.*Z\nhint: \`holdfast kanban reclaim ${id}\` takes it from whoever works on it\n$`,
+      ),
+    });
+    expect(await cli.run(["kanban", "complete"], { env })).toMatchObject({ status: 0 });
+    for (const args of [["complete"], ["create", "another"]]) {
+      const { status, stderr } = await cli.run(["kanban", ...args], { env });
+      expect(status).toBe(3);
+      expect(stderr).toMatch(new RegExp(`^error: run 1 of ${id} has ended \\(completed\\)\nhint: .*\`unset HOLDFAST_TASK `));
+      expect(stderr).not.toContain("somebody else");
+    }
+    const worker = await cli.run(["kanban", "complete"], { env: { ...env, HOLDFAST_RUN: "1" } });
+    expect(worker).toMatchObject({ status: 3, stderr: expect.not.stringContaining("unset") });
+  });
+
   test("K32 K34 without its variables, a person who has claimed a task is told of them", async () => {
     await using cli = await createTestCli();
     const { id, env } = await claimed(cli);

@@ -43,6 +43,36 @@ export const claimCases: Cases = {
     await expect(store.complete(id, {}, { token: current.token })).rejects.toMatchObject(LOST);
   },
 
+  "K17 K34 whoever has no claim any more learns how its run ended, and whoever gets none who has it": async ({ store, taken, clock }) => {
+    const { task, run, token } = await taken();
+    const { id } = task;
+    const until = new Date(run.expiresAt ?? 0).toISOString();
+    await expect(store.claim(id, { by: "d" })).rejects.toMatchObject({
+      message: `claim of ${id} is refused: ${run.profile} has it (run ${run.id}), until ${until}`,
+      hint: expect.stringContaining(`\`holdfast kanban reclaim ${id}\``),
+    });
+    clock.advance((run.expiresAt ?? 0) - clock.now());
+    await expect(store.claim(id, { by: "d" })).rejects.toThrow(`has it (run ${run.id}), and its claim ran out at ${until}`);
+    await store.revoke(run.id, { by: "ada", reason: "slow" });
+    await expect(store.claim(id, { by: "d" })).rejects.toThrow(
+      `it was taken from ${run.profile} (run ${run.id}), whose worker has yet to end`,
+    );
+    await expect(store.complete(id, {}, { token })).rejects.toThrow(`run ${run.id} of ${id} was revoked`);
+    await store.release(run.id, { by: "ada", outcome: "reclaimed" });
+    const taker = { ...LOST, message: `run ${run.id} of ${id} has ended (reclaimed)`, hint: expect.stringContaining("somebody else") };
+    await expect(store.heartbeat(id, token)).rejects.toMatchObject(taker);
+    const again = await store.claim(id, { by: "d" });
+    await store.complete(id, {}, { token: again.token });
+    const done = {
+      ...LOST,
+      message: `run ${again.run.id} of ${id} has ended (completed)`,
+      hint: expect.not.stringContaining("somebody else"),
+    };
+    await expect(store.complete(id, {}, { token: again.token })).rejects.toMatchObject(done);
+    await expect(store.createTask({ title: "x" }, { task: id, token: again.token })).rejects.toMatchObject(done);
+    await expect(store.heartbeat(id, "0".repeat(32))).rejects.toThrow(`the token is not that of the current run of ${id}`);
+  },
+
   "K18 whoever takes a run back says in the same moment whose the task is, or that nobody shall take it": async ({ store, taken }) => {
     const first = await taken();
     await store.revoke(first.run.id, { by: "ada", reason: "slow" });
