@@ -111,7 +111,7 @@ export interface Holdfast extends AsyncDisposable {
   /** The sandbox of a task, found again or made. */
   sandbox(task?: string, choice?: SandboxChoice): Promise<Box>;
   readonly sandboxes: {
-    /** With why each is kept. */
+    /** With why each is kept. @throws with `all`, when a profile or backend cannot be asked */
     list(options?: { all?: boolean }): Promise<readonly ListedSandbox[]>;
     /** Why it is kept, when it goes, and what became of earlier ones. */
     explain(task?: string): Promise<SandboxExplanation>;

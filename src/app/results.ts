@@ -22,6 +22,14 @@ export interface ListedSandbox extends SandboxSummary {
   readonly why: string;
 }
 
+/** What could not be asked for its sandboxes. */
+export interface UnlistedSandboxes {
+  readonly profile: string;
+  /** Null: its configuration cannot be read, so nothing of it could be asked. */
+  readonly backend: string | null;
+  readonly reason: string;
+}
+
 export interface SandboxExplanation {
   readonly task: string;
   readonly backend: string;

@@ -74,7 +74,7 @@ describeIf("cc", "a profile under which something runs", () => {
       status: 125,
       stderr: expect.stringContaining("there is no profile one"),
     });
-    expect(await cli.json(["sandbox", "ls", "--all"])).toMatchObject([{ profile: "two", task: "build" }]);
+    expect(await cli.json(["sandbox", "ls", "--all"])).toMatchObject({ sandboxes: [{ profile: "two", task: "build" }], unlisted: [] });
   });
 
   test("K2 is deleted with all that runs under it, and nothing of another profile", async () => {
@@ -87,7 +87,7 @@ describeIf("cc", "a profile under which something runs", () => {
     });
     expect(isAlive(pid)).toBe(false);
     expect(await readdir(join(cli.home, "profiles"))).toEqual(["two"]);
-    expect(await cli.json(["sandbox", "ls", "--all"])).toMatchObject([{ profile: "two", task: "build" }]);
+    expect(await cli.json(["sandbox", "ls", "--all"])).toMatchObject({ sandboxes: [{ profile: "two", task: "build" }], unlisted: [] });
   });
 
   test("K2 of two that delete it at once, both end, and it is gone", async () => {

@@ -5,10 +5,10 @@ import { DEFAULT_TASK } from "../../base/names.ts";
 import type { App } from "../create-app.ts";
 import { isPrunable } from "../keeping.ts";
 import { leftoversOf } from "../leftovers.ts";
+import { appsOfProfiles, sandboxesOf } from "../listed-sandboxes.ts";
 import { defineOperation } from "../operation.ts";
 import type { PruneReport } from "../results.ts";
 import { listTaskSettings } from "../task-settings.ts";
-import { appsOfProfiles, sandboxesOf } from "./sandbox-list.ts";
 
 const Pruned = z.object({
   what: z.string(),

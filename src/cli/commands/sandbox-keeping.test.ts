@@ -69,7 +69,7 @@ describe("a task with a backend of its own", () => {
     expect(await cli.json(["sandbox", "ls"], { env })).toMatchObject([
       { task: "build", backend: "local", id: sandbox.id, why: "persists" },
     ]);
-    expect(await cli.json(["sandbox", "ls", "--all"], { env })).toMatchObject([{ id: sandbox.id }]);
+    expect(await cli.json(["sandbox", "ls", "--all"], { env })).toMatchObject({ sandboxes: [{ id: sandbox.id }], unlisted: [] });
     expect(await cli.json(["sandbox", "inspect", "build"], { env })).toMatchObject({ id: sandbox.id, drift: [] });
     expect((await cli.json<{ name: string }[]>(["session", "ls", "-t", "build"], { env })).map(({ name }) => name)).toEqual(["default"]);
     // Another task has what is configured.

@@ -1,5 +1,5 @@
 import { existsSync, readFileSync } from "node:fs";
-import { readdir, writeFile } from "node:fs/promises";
+import { mkdir, readdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { createTestCli, type TestCli } from "../../../test/helpers/cli.ts";
@@ -8,6 +8,11 @@ interface Summary {
   task: string;
   profile: string;
   id: string;
+}
+
+interface Everywhere {
+  sandboxes: Summary[];
+  unlisted: { profile: string; backend: string | null; reason: string }[];
 }
 
 describe("sandbox ls", () => {
@@ -23,9 +28,50 @@ describe("sandbox ls", () => {
     await cli.run(["exec", "-t", "build", "true"]);
     await cli.run(["exec", "-p", "reviewer", "true"]);
     expect((await cli.json<Summary[]>(["sandbox", "ls"])).map(({ task }) => task)).toEqual(["build", "default"]);
-    const all = await cli.json<Summary[]>(["sandbox", "list", "--all"]);
-    expect(all.map(({ profile, task }) => `${profile}/${task}`)).toEqual(["default/build", "default/default", "reviewer/default"]);
+    const all = await cli.json<Everywhere>(["sandbox", "list", "--all"]);
+    expect(all.unlisted).toEqual([]);
+    expect(all.sandboxes.map(({ profile, task }) => `${profile}/${task}`)).toEqual([
+      "default/build",
+      "default/default",
+      "reviewer/default",
+    ]);
     expect((await cli.run(["sandbox", "ls"])).stdout).toMatch(/^build +default +local +running +\d{4}-\S+Z +persists +local-\w+$/m);
+  });
+
+  test("S30 --all lists the rest when a profile or backend cannot be asked, names it, and ends with 1", async () => {
+    await using cli = await createTestCli();
+    for (const name of ["broken", "boxed", "sound"]) await cli.run(["profile", "create", name]);
+    await cli.run(["exec", "-p", "sound", "true"]);
+    await cli.run(["config", "set", "terminal.backend", "docker", "-p", "boxed"]);
+    await writeFile(join(cli.home, "profiles/broken/config.yaml"), "terminal: [\n");
+    const env = { HOLDFAST_DOCKER_BINARY: "/nonexistent/engine" };
+    const listed = await cli.run(["sandbox", "ls", "--all"], { env });
+    expect(listed.status).toBe(1);
+    expect(listed.stdout).toMatch(/^default +sound +local +running /m);
+    expect(listed.stderr).toMatch(/^warning: what profile boxed has on the docker backend is not listed: .*\/nonexistent\/engine/m);
+    expect(listed.stderr).toMatch(/^warning: what profile broken has is not listed: .*config\.yaml/m);
+    expect(listed.stderr.trim().split("\n")).toHaveLength(2);
+    const { status, stdout } = await cli.run(["sandbox", "ls", "--all", "--json"], { env });
+    const { sandboxes, unlisted } = JSON.parse(stdout) as Everywhere;
+    expect(status).toBe(1);
+    expect(sandboxes.map(({ profile, task }) => `${profile}/${task}`)).toEqual(["sound/default"]);
+    expect(unlisted).toEqual([
+      { profile: "boxed", backend: "docker", reason: expect.stringContaining("/nonexistent/engine") },
+      { profile: "broken", backend: null, reason: expect.stringContaining("config.yaml") },
+    ]);
+  });
+
+  test("S30 --all names a backend that was used before and does not answer now", async () => {
+    await using cli = await createTestCli();
+    await cli.run(["exec", "true"]);
+    const [install = ""] = await readdir(join(cli.home, "sandboxes/local"));
+    await mkdir(join(cli.home, "sandboxes/docker", install, "default/build"), { recursive: true });
+    const { status, stdout, stderr } = await cli.run(["sandbox", "ls", "--all"], {
+      env: { HOLDFAST_DOCKER_BINARY: "/nonexistent/engine" },
+    });
+    expect(status).toBe(1);
+    expect(stdout).toMatch(/^default +default +local +running /m);
+    expect(stderr).toMatch(/^warning: what profile default has on the docker backend is not listed: .*\n$/);
   });
 });
 

@@ -1,9 +1,9 @@
 /** @module holdfast sandbox: what exists, and how to be rid of it. */
 import { sandboxInspect } from "../../app/operations/sandbox-inspect.ts";
-import { sandboxList } from "../../app/operations/sandbox-list.ts";
+import { sandboxList, sandboxListAll } from "../../app/operations/sandbox-list.ts";
 import { sandboxRemove } from "../../app/operations/sandbox-remove.ts";
 import { sandboxReset } from "../../app/operations/sandbox-reset.ts";
-import type { SandboxDetails } from "../../app/results.ts";
+import type { ListedSandbox, SandboxDetails } from "../../app/results.ts";
 import { HoldfastError } from "../../base/errors.ts";
 import { DEFAULT_TASK } from "../../base/names.ts";
 import type { DaemonStatus } from "../../sandbox/daemon/status.ts";
@@ -11,6 +11,8 @@ import type { SandboxDescription } from "../../sandbox/driver.ts";
 import type { Terminal } from "../render.ts";
 import { addHelpNotes, addSubverb, type RegisterVerb } from "../verb.ts";
 import { addKeepingVerbs } from "./sandbox-keeping.ts";
+
+const EXIT_NOT_ALL = 1;
 
 export const register: RegisterVerb = (command, { runner }) => {
   addHelpNotes(command.usage("[options] <verb>"), {
@@ -27,17 +29,33 @@ export const register: RegisterVerb = (command, { runner }) => {
     .option("-a, --all", "those of all profiles, on all backends")
     .action(() =>
       runner.run(list, async ({ app, terminal, flags }) => {
-        const sandboxes = await sandboxList.run(app, { all: flags.all === true });
-        if (flags.json) return terminal.json(sandboxes);
-        const rows = sandboxes.map(({ task, profile, backend, state, createdAt, why, id }) => [
-          ...[task, profile, backend, state, createdAt, why],
-          // As engines show them; all of it is in the JSON.
-          /^[0-9a-f]{64}$/.test(id) ? id.slice(0, 12) : id,
-        ]);
-        terminal.table(["TASK", "PROFILE", "BACKEND", "STATE", "CREATED", "KEPT", "ID"], rows);
+        if (flags.all !== true) {
+          const sandboxes = await sandboxList.run(app, { all: false });
+          if (flags.json) terminal.json(sandboxes);
+          else showList(sandboxes, terminal);
+          return 0;
+        }
+        const { sandboxes, unlisted } = await sandboxListAll.run(app, {});
+        if (flags.json) terminal.json({ sandboxes, unlisted });
+        else {
+          showList(sandboxes, terminal);
+          for (const { profile, backend, reason } of unlisted)
+            terminal.warn(`what profile ${profile} has${backend === null ? "" : ` on the ${backend} backend`} is not listed: ${reason}`);
+        }
+        return unlisted.length > 0 ? EXIT_NOT_ALL : 0;
       }),
     );
-  addHelpNotes(list, { examples: [["holdfast sandbox ls --all", "every sandbox of this installation"]] });
+  addHelpNotes(list, {
+    examples: [
+      ["holdfast sandbox ls --all", "every sandbox of this installation"],
+      ["holdfast sandbox ls --all --json", "{sandboxes, unlisted}; unlisted says which profile or backend could not be asked, and why"],
+    ],
+    exit: [
+      ["0", "all of them are listed"],
+      ["1", "--all: a profile or backend could not be asked, the rest is listed; or Holdfast failed; the message says why"],
+      ["2", "the command line was not understood"],
+    ],
+  });
 
   const inspect = addSubverb(command, "inspect", "show one sandbox")
     .argument("[task]", "the task it belongs to", DEFAULT_TASK)
@@ -81,6 +99,15 @@ export const register: RegisterVerb = (command, { runner }) => {
     );
   addHelpNotes(reset, { examples: [["holdfast sandbox reset default", "begin again from nothing"]] });
 };
+
+function showList(sandboxes: readonly ListedSandbox[], terminal: Terminal): void {
+  const rows = sandboxes.map(({ task, profile, backend, state, createdAt, why, id }) => [
+    ...[task, profile, backend, state, createdAt, why],
+    // As engines show them; all of it is in the JSON.
+    /^[0-9a-f]{64}$/.test(id) ? id.slice(0, 12) : id,
+  ]);
+  terminal.table(["TASK", "PROFILE", "BACKEND", "STATE", "CREATED", "KEPT", "ID"], rows);
+}
 
 /** Asks a person before ending what still runs; without one, the refusal stands. */
 async function unlessBusy<T>(terminal: Terminal, force: boolean, work: (force: boolean) => Promise<T>): Promise<T> {
