@@ -21,7 +21,9 @@ test("K2 K18 a profile that is deleted here takes nothing from a worker of the s
   };
   const there = await start("another");
   const here = await start((await board.app.owner("default")).install);
-  await (await profileBoards(board.app)).end("writer");
+  const hooks = await profileBoards(board.app);
+  expect(await hooks.ending("writer")).toEqual([here]);
+  expect(await hooks.end("writer")).toEqual([here]);
   expect(await store.getTask(here)).toMatchObject({ status: "ready" });
   expect(await store.runs({ task: there })).toMatchObject([{ endedAt: null, revokedAt: null }]);
 });

@@ -11,6 +11,10 @@ export async function profileBoards(app: App): Promise<Required<ProfileHooks>> {
   const kanban = await app.kanban();
   const { store } = kanban;
   const runsOf = (profile: string) => store.runs({ profile, open: true });
+  async function* endable(profile: string) {
+    // One that is elsewhere works under a profile of the same name, whose home is there.
+    for (const run of await runsOf(profile)) if (!(await isElsewhere(app, run))) yield run.task;
+  }
   return {
     async running(profile) {
       return (await runsOf(profile)).map(({ task }) => `task ${task}`);
@@ -18,12 +22,18 @@ export async function profileBoards(app: App): Promise<Required<ProfileHooks>> {
     async assigned(profile) {
       return (await store.listTasks({ assignee: profile, status: UNFINISHED })).map(({ id }) => id);
     },
+    async ending(profile) {
+      const tasks: string[] = [];
+      for await (const id of endable(profile)) tasks.push(id);
+      return tasks;
+    },
     async end(profile) {
-      for (const run of await runsOf(profile)) {
-        // That one works under a profile of the same name, whose home is there.
-        if (await isElsewhere(app, run)) continue;
-        await taskReclaim.run(app, { id: run.task, reason: `profile ${profile} is deleted` });
+      const tasks: string[] = [];
+      for await (const id of endable(profile)) {
+        await taskReclaim.run(app, { id, reason: `profile ${profile} is deleted` });
+        tasks.push(id);
       }
+      return tasks;
     },
     renameAssignee: async (from, to) => store.renameProfile(from, to, { by: kanban.person("renaming a profile") }),
   };

@@ -13,8 +13,10 @@ export interface ProfileHooks {
   running?(profile: string): Promise<readonly string[]>;
   /** Unfinished tasks that are assigned to it, the most urgent first. */
   assigned?(profile: string): Promise<readonly string[]>;
-  /** Ends it. */
-  end?(profile: string): Promise<void>;
+  /** The tasks that `end` would take from whoever works on them. */
+  ending?(profile: string): Promise<readonly string[]>;
+  /** Ends it, and returns the tasks that were worked on. */
+  end?(profile: string): Promise<readonly string[]>;
 }
 
 /** Boards that have never been used are not made for this. */

@@ -18,6 +18,8 @@ export const profileDelete = defineOperation({
   output: z.object({
     name: z.string(),
     home: z.string(),
+    /** The tasks that were worked on under it; that was ended, and they are free again. */
+    ended: z.array(z.string()),
     /** The tasks whose sandboxes were removed. */
     sandboxes: z.array(z.string()),
     /** What was left, and why. */
@@ -33,26 +35,40 @@ export const profileDelete = defineOperation({
       const { name, home } = await app.profiles.checkRemove(input);
       return await whileDeleting(home, async () => {
         const hooks = await profileHooks(app);
-        await hooks.end?.(name);
+        const ended = [...((await hooks.end?.(name)) ?? [])];
         const { sandboxes, left } = await removeAllSandboxes(app, name, force);
         // A dispatcher may have started one in the moment before it could know.
         if (((await hooks.running?.(name)) ?? []).length > 0) {
-          await hooks.end?.(name);
+          ended.push(...((await hooks.end?.(name)) ?? []));
           sandboxes.push(...(await removeAllSandboxes(app, name, force)).sandboxes);
         }
         const { sticky } = await app.profiles.remove(name);
         const assigned = [...((await hooks.assigned?.(name)) ?? [])];
-        return { name, home, sandboxes: [...new Set(sandboxes)], left, wasSticky: sticky, assigned };
+        return { name, home, ended: [...new Set(ended)], sandboxes: [...new Set(sandboxes)], left, wasSticky: sticky, assigned };
       });
     });
   },
 });
 
+export type DeletedProfile = z.infer<typeof profileDelete.output>;
+
+export interface Deletion {
+  /** Tasks that are worked on under it. */
+  readonly ending: readonly string[];
+  /** Tasks whose sandboxes would go. */
+  readonly sandboxes: readonly string[];
+  readonly assigned: readonly string[];
+}
+
 /** What deleting the profile would end, and leave without anybody, for the question before it. */
-export async function whatRunsUnder(app: App, name: string): Promise<{ tasks: string[]; assigned: string[] }> {
+export async function whatRunsUnder(app: App, name: string): Promise<Deletion> {
   await using found = await sandboxesIfKnown(app, name);
-  const assigned = (await (await profileHooks(app)).assigned?.(name)) ?? [];
-  return { tasks: [...new Set((found?.sandboxes ?? []).map(({ ref }) => ref.owner.task))].sort(), assigned: [...assigned] };
+  const hooks = await profileHooks(app);
+  return {
+    ending: (await hooks.ending?.(name)) ?? [],
+    sandboxes: [...new Set((found?.sandboxes ?? []).map(({ ref }) => ref.owner.task))].sort(),
+    assigned: (await hooks.assigned?.(name)) ?? [],
+  };
 }
 
 async function removeAllSandboxes(app: App, name: string, force: boolean): Promise<{ sandboxes: string[]; left: string[] }> {

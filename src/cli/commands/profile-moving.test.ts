@@ -2,7 +2,7 @@ import { execFileSync } from "node:child_process";
 import { chmod, mkdir, readdir, readFile, stat, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { createTestCli, type TestCli } from "../../../test/helpers/cli.ts";
+import { createTestCli, PROGRAM, type TestCli } from "../../../test/helpers/cli.ts";
 
 const home = (cli: TestCli, name: string) => join(cli.home, "profiles", name);
 
@@ -146,12 +146,43 @@ describe("profile delete", () => {
     const make = async () => (await cli.run(["kanban", "create", "x", "--assignee", "one"])).stdout.trim();
     const ids = [await make(), await make(), await make()];
     await cli.run(["kanban", "complete", ids[2] ?? ""]);
-    const told = `2 unfinished tasks are still assigned (${ids[0]}, ${ids[1]})`;
+    const told = `2 unfinished tasks are assigned to profile one: ${ids[0]}, ${ids[1]};`;
     expect((await cli.run(["profile", "delete", "one"], { tty: true, input: "no\n" })).stderr).toContain(told);
     expect(await cli.run(["profile", "delete", "one", "--confirm", "one"])).toMatchObject({
       status: 0,
       stderr: expect.stringContaining(told),
     });
+  });
+
+  test("K2 of many unfinished tasks it names the first, and a command that gives all of them to another", async () => {
+    await using cli = await cliWith("one", "two");
+    const ids: string[] = [];
+    for (const _ of Array(8)) ids.push((await cli.run(["kanban", "create", "x", "--assignee", "one"])).stdout.trim());
+    const finished = ids.pop() ?? "";
+    await cli.run(["kanban", "complete", finished]);
+    const { stderr } = await cli.run(["profile", "delete", "one", "--confirm", "one"]);
+    expect(stderr).toContain(`7 unfinished tasks are assigned to profile one: ${ids.slice(0, 5).join(", ")} and 2 more;`);
+    const [, command = ""] = /to another: (.*)$/m.exec(stderr) ?? [];
+    const holdfast = `holdfast() { '${process.execPath}' '${PROGRAM}' "$@"; }; export -f holdfast`;
+    const script = command.replace("xargs -I ID holdfast", "xargs -I ID bash -c 'holdfast \"$@\"' -").replace("PROFILE", "two");
+    execFileSync("bash", ["-c", `${holdfast}; ${script}`], { env: cli.env, stdio: "pipe" });
+    const { tasks } = await cli.json<{ tasks: { id: string; assignee: string }[] }>(["kanban", "list"]);
+    expect(Object.fromEntries(tasks.map(({ id, assignee }) => [id, assignee]))).toEqual({
+      ...Object.fromEntries(ids.map((id) => [id, "two"])),
+      [finished]: "one",
+    });
+  });
+
+  test("K2 K18 names the tasks whose work it ends, before it asks and after", async () => {
+    await using cli = await cliWith("one");
+    const id = (await cli.run(["kanban", "create", "x", "--assignee", "one"])).stdout.trim();
+    await cli.run(["kanban", "claim", id, "-p", "one"]);
+    const kept = await cli.run(["profile", "delete", "one"], { tty: true, input: "no\n" });
+    expect(kept.stderr).toContain(`1 task is being worked on under profile one, and that would be ended: ${id}\n`);
+    const { status, stderr } = await cli.run(["profile", "delete", "one", "--confirm", "one"]);
+    expect({ status, stderr }).toEqual({ status: 0, stderr: expect.stringContaining(`note: the work on this task was ended: ${id}\n`) });
+    expect(stderr).toContain(`\`holdfast kanban assign ${id} PROFILE\` gives it to another`);
+    expect(await cli.json(["kanban", "show", id])).toMatchObject({ task: { status: "ready" } });
   });
 
   test("K2 without a person it needs --confirm with the same name", async () => {
@@ -162,7 +193,7 @@ describe("profile delete", () => {
       stderr: expect.stringContaining("twice"),
     });
     expect(await cli.json(["profile", "delete", "one", "--confirm", " One "])).toEqual({
-      ...{ name: "one", home: home(cli, "one"), sandboxes: [], left: [], wasSticky: false, assigned: [] },
+      ...{ name: "one", home: home(cli, "one"), ended: [], sandboxes: [], left: [], wasSticky: false, assigned: [] },
     });
     expect(await readdir(join(cli.home, "profiles"))).toEqual(["two"]);
   });

@@ -1,7 +1,7 @@
 /** @module holdfast profile rename, delete, export and import: profiles that go somewhere, or away. */
 import type { Command } from "commander";
 import type { App } from "../../app/create-app.ts";
-import { profileDelete, whatRunsUnder } from "../../app/operations/profile-delete.ts";
+import { type DeletedProfile, profileDelete, whatRunsUnder } from "../../app/operations/profile-delete.ts";
 import { exportArchive, profileExport } from "../../app/operations/profile-export.ts";
 import { profileImport } from "../../app/operations/profile-import.ts";
 import { profileRename } from "../../app/operations/profile-rename.ts";
@@ -56,12 +56,7 @@ function addDelete(command: Command, runner: VerbRunner): void {
         await confirm(name, { app, terminal, given: flags.confirm as string | undefined });
         const result = await profileDelete.run(app, { name, force: flags.force === true });
         if (flags.json) return terminal.json(result);
-        if (result.sandboxes.length > 0) terminal.note(`its sandboxes are gone: ${result.sandboxes.join(", ")}`);
-        for (const what of result.left) terminal.warn(`left behind: ${what}`);
-        terminal.note(`profile ${result.name} is gone`);
-        if (result.assigned.length > 0)
-          terminal.warn(`${stillAssigned(result.assigned)} to it; \`holdfast kanban assign ID PROFILE\` gives each to another`);
-        if (result.wasSticky) terminal.note("it was the choice of `holdfast profile use`; from now on default counts");
+        showDeleted(result, terminal);
         warnOfVariable(app, result.name, terminal);
       }),
     );
@@ -136,19 +131,49 @@ async function confirm(name: string, { app, terminal, given }: { app: App; termi
   }
   if (!terminal.interactive)
     throw new HoldfastError("usage", `deleting profile ${name} has to be confirmed`, { hint: `repeat the command with --confirm ${name}` });
-  const { tasks, assigned } = await whatRunsUnder(app, name);
-  if (assigned.length > 0) terminal.warn(`${stillAssigned(assigned)} to profile ${name}, and would wait for nobody`);
-  const sandboxes = tasks.length === 0 ? "" : `, its sandboxes (${tasks.join(", ")}) and all that runs in them`;
-  const answer = await terminal.ask(`This removes the home of profile ${name} with its secrets${sandboxes}. Type its name to go on:`);
+  const { ending, sandboxes, assigned } = await whatRunsUnder(app, name);
+  if (ending.length > 0)
+    terminal.warn(
+      `${counted(ending, "task is", "tasks are")} being worked on under profile ${name}, and that would be ended: ${firstOf(ending)}`,
+    );
+  if (assigned.length > 0) terminal.warn(`${stillAssigned(assigned, name)}; nobody would work on ${assigned.length === 1 ? "it" : "them"}`);
+  const boxes = sandboxes.length === 0 ? "" : `, its sandboxes (${firstOf(sandboxes)}) and all that runs in them`;
+  const answer = await terminal.ask(`This removes the home of profile ${name} with its secrets${boxes}. Type its name to go on:`);
   if (answer.trim().toLowerCase() === name) return;
   throw new HoldfastError("aborted", `profile ${name} was not deleted: its name was not typed`, { hint: "nothing was changed" });
 }
 
+function showDeleted({ name, ended, sandboxes, left, assigned, wasSticky }: DeletedProfile, terminal: Terminal): void {
+  if (ended.length > 0) terminal.note(`the work on ${ended.length === 1 ? "this task" : "these tasks"} was ended: ${firstOf(ended)}`);
+  if (sandboxes.length > 0) terminal.note(`its sandboxes are gone: ${firstOf(sandboxes)}`);
+  for (const what of left) terminal.warn(`left behind: ${what}`);
+  terminal.note(`profile ${name} is gone`);
+  if (assigned.length > 0) terminal.warn(`${stillAssigned(assigned, name)}; ${howToReassign(assigned, name)}`);
+  if (wasSticky) terminal.note("it was the choice of `holdfast profile use`; from now on default counts");
+}
+
 const SHOWN_TASKS = 5;
 
-function stillAssigned(tasks: readonly string[]): string {
-  const shown = [...tasks.slice(0, SHOWN_TASKS), ...(tasks.length > SHOWN_TASKS ? ["…"] : [])].join(", ");
-  return `${tasks.length === 1 ? "1 unfinished task is" : `${tasks.length} unfinished tasks are`} still assigned (${shown})`;
+/** `t_1, t_2 and 7 more` */
+function firstOf(tasks: readonly string[]): string {
+  // One more takes no more place than to say that there is one.
+  if (tasks.length <= SHOWN_TASKS + 1) return tasks.join(", ");
+  return `${tasks.slice(0, SHOWN_TASKS).join(", ")} and ${tasks.length - SHOWN_TASKS} more`;
+}
+
+function counted(tasks: readonly string[], one: string, several: string): string {
+  return `${tasks.length} ${tasks.length === 1 ? one : several}`;
+}
+
+function stillAssigned(tasks: readonly string[], profile: string): string {
+  return `${counted(tasks, "unfinished task is", "unfinished tasks are")} assigned to profile ${profile}: ${firstOf(tasks)}`;
+}
+
+/** The verb takes one task at a time, which is no help for many. */
+function howToReassign([first = "", ...others]: readonly string[], profile: string): string {
+  if (others.length === 0) return `\`holdfast kanban assign ${first} PROFILE\` gives it to another`;
+  const unfinished = `holdfast kanban list --assignee ${profile} --flat | awk '/^t_/ && $2 != "done" { print $1 }'`;
+  return `this gives all of a board to another: ${unfinished} | xargs -I ID holdfast kanban assign ID PROFILE`;
 }
 
 function tell(leftOut: readonly { path: string; reason: string }[], terminal: Terminal, where: string): void {
