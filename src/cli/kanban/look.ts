@@ -1,5 +1,6 @@
 /** @module holdfast kanban runs, log, context, stats: looking at what was done. */
 import type { Command } from "commander";
+import type { App } from "../../app/create-app.ts";
 import { taskContext } from "../../app/operations/task-context.ts";
 import { taskRuns } from "../../app/operations/task-runs.ts";
 import { taskStats } from "../../app/operations/task-stats.ts";
@@ -19,6 +20,8 @@ export function registerLook(kanban: Command, runner: VerbRunner): void {
         const found = await taskRuns.run(app, given({ id, board: text(flags, "board") }));
         if (flags.json) return terminal.json(found);
         for (const run of found) showRun(terminal, run, app.clock.now());
+        // Only a worker leaves out the id, and its own task has a run.
+        if (found.length === 0) terminal.note(`nobody has worked on this task yet (holdfast kanban why ${id})`);
       }),
     );
   addHelpNotes(runs, { examples: [["holdfast kanban runs t_1a2b3c4d", "each attempt with what came of it"]] });
@@ -53,7 +56,11 @@ export function registerLook(kanban: Command, runner: VerbRunner): void {
 
 async function printLog(id: string | undefined, { app, terminal, flags }: VerbInvocation): Promise<number> {
   return interruptible(terminal, async (signal) => {
-    const wanted = given({ id, board: text(flags, "board"), tail: number(flags, "tail"), follow: flags.follow ? signal : undefined });
+    const task = given({ id, board: text(flags, "board") });
+    const wanted = { ...task, ...given({ tail: number(flags, "tail"), follow: flags.follow ? signal : undefined }) };
+    // Before following, too: who looks at nothing should know what there is to wait for.
+    if (!flags.json && !(await hasLog(app, task)))
+      terminal.note("there is no log of this task here: no worker of it has printed anything, or its log was removed");
     const decoder = new TextDecoder();
     for await (const chunk of readLog(app, wanted)) {
       if (signal.aborted) break;
@@ -62,6 +69,11 @@ async function printLog(id: string | undefined, { app, terminal, flags }: VerbIn
     signal.throwIfAborted();
     return 0;
   });
+}
+
+async function hasLog(app: App, task: { id?: string; board?: string }): Promise<boolean> {
+  for await (const _ of readLog(app, { ...task, tail: 1 })) return true;
+  return false;
 }
 
 async function showStats({ app, terminal, flags }: VerbInvocation): Promise<void> {

@@ -145,7 +145,9 @@ describe("looking on", () => {
   test("K27 K32 log prints what workers printed: all, the end, or as it comes", async () => {
     await using cli = await createTestCli();
     const { task } = await cli.json<{ task: { id: string } }>(["kanban", "create", "x"]);
-    expect(await cli.run(["kanban", "log", task.id])).toMatchObject({ status: 0, stdout: "" });
+    const nothing = "note: there is no log of this task here: no worker of it has printed anything, or its log was removed\n";
+    expect(await cli.run(["kanban", "log", task.id])).toEqual({ status: 0, stdout: "", stderr: nothing });
+    expect(await cli.run(["kanban", "log", task.id, "--json"])).toEqual({ status: 0, stdout: "", stderr: "" });
     const path = join(cli.home, "kanban/boards/default/logs", `${task.id}.log`);
     await mkdir(dirname(path), { recursive: true });
     await writeFile(path, "first\nsecond\n");
@@ -159,6 +161,30 @@ describe("looking on", () => {
     following.child.kill("SIGINT");
     expect(await following.ended).toMatchObject({ status: 130, stdout: "first\nsecond\nthird\n" });
   }, 30_000);
+
+  test("K27 K32 log -f of a task that has none yet says so, and prints what comes", async () => {
+    await using cli = await createTestCli();
+    const { task } = await cli.json<{ task: { id: string } }>(["kanban", "create", "x"]);
+    const path = join(cli.home, "kanban/boards/default/logs", `${task.id}.log`);
+    await mkdir(dirname(path), { recursive: true });
+    const following = cli.start(["kanban", "log", "-f", task.id]);
+    await following.untilPrinted("note: there is no log of this task here");
+    await writeFile(path, "first\n");
+    await following.untilPrinted("first");
+    following.child.kill("SIGINT");
+    expect(await following.ended).toMatchObject({ status: 130, stdout: "first\n" });
+  }, 30_000);
+
+  test("K27 K32 runs of a task that has none says so, and where to ask why", async () => {
+    await using cli = await createTestCli();
+    const { task } = await cli.json<{ task: { id: string } }>(["kanban", "create", "x"]);
+    expect(await cli.run(["kanban", "runs", task.id])).toEqual({
+      status: 0,
+      stdout: "",
+      stderr: `note: nobody has worked on this task yet (holdfast kanban why ${task.id})\n`,
+    });
+    expect(await cli.json(["kanban", "runs", task.id])).toEqual([]);
+  });
 
   test("K27 log prints what was moved aside when the log grew, too, and counts it for --tail", async () => {
     await using cli = await createTestCli();
