@@ -15,7 +15,7 @@ function taskId({ worker }: Kanban, id: string | undefined): string {
   if (worker !== null) return worker.task;
   throw new HoldfastError("invalid-input", "it needs the id of a task", {
     hint: "`holdfast kanban list` shows them; only a worker may leave out its own",
-    facts: { field: "id" },
+    facts: { field: "id", missing: true },
   });
 }
 

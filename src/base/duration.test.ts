@@ -16,6 +16,14 @@ test.each(["", "0", "-1", "1x", "m", "1h 30m x", "1e9", "9999999w", "30 m"])("%j
 });
 
 test.each([
+  ["0s", "must be longer than 0"],
+  ["9999999w", "is longer than a hundred years"],
+  ["soon", "is not a length of time"],
+])("%j is refused with what is wrong with it: %s", (text, words) => {
+  expect(() => parseDuration("--in", text)).toThrow(`--in ${words}: "${text}"`);
+});
+
+test.each([
   [0, "0s"],
   [12_400, "12s"],
   [3_900_000, "1h 5m"],

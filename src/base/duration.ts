@@ -14,10 +14,15 @@ export function parseDuration(field: string, text: string): number {
   checkInput(field, text, TEXT);
   const ms = read(text.trim());
   if (ms !== null && isDuration(text)) return ms;
-  throw new HoldfastError("invalid-input", `${field} is not a length of time: ${JSON.stringify(text.slice(0, 40))}`, {
+  throw new HoldfastError("invalid-input", `${field} ${whatIsWrong(ms)}: ${JSON.stringify(text.slice(0, 40))}`, {
     hint: `write ${DURATION_RULE}`,
     facts: { field },
   });
+}
+
+function whatIsWrong(ms: number | null): string {
+  if (ms === null) return "is not a length of time";
+  return ms > 0 ? "is longer than a hundred years" : "must be longer than 0";
 }
 
 export function isDuration(text: string): boolean {

@@ -23,6 +23,11 @@ export function unknownChoice(what: string, word: string, choices: readonly stri
   });
 }
 
+/** What refuses a value does not know whether it comes from a command line; there it is a mistake in writing, like any other. */
+export function asUsage({ message, hint, facts }: HoldfastError, words = message): HoldfastError {
+  return new HoldfastError("usage", words, { hint, facts });
+}
+
 /** What the parser has to say, without its decoration: "error: unknown option '--jsn'\n(Did you mean --json?)". */
 export function usageError({ code, message }: CommanderError, command: Command): HoldfastError {
   const [sentence = "", suggestion] = message.replace(/^error: /, "").split("\n");

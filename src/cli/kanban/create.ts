@@ -3,17 +3,18 @@
 import { readFile } from "node:fs/promises";
 import { resolve } from "node:path";
 import { type Command, Option } from "commander";
-import { checkRepetition } from "../../app/check-repeat.ts";
+import { checkRepetition, checkZone } from "../../app/check-repeat.ts";
 import type { App } from "../../app/create-app.ts";
 import { hostFailed } from "../../app/host-file.ts";
 import { taskCreate } from "../../app/operations/task-create.ts";
-import { DURATION_RULE, parseDuration } from "../../base/duration.ts";
+import { DURATION_RULE } from "../../base/duration.ts";
 import { HoldfastError } from "../../base/errors.ts";
 import { repeatable } from "../flags.ts";
+import { asUsage } from "../usage.ts";
 import { numberFor } from "../values.ts";
 import { addHelpNotes, type VerbInvocation, type VerbRunner } from "../verb.ts";
 import { CLAIM_EXIT, given, inputText, kanbanVerb, number, text, texts } from "./kanban-verb.ts";
-import { parseTime, startTime, TIME_RULE } from "./time.ts";
+import { parseLength, parseTime, startTime, TIME_RULE } from "./time.ts";
 
 const LEAST_PRIORITY = -(2 ** 31) + 1;
 
@@ -76,13 +77,13 @@ export async function fieldsOf({ app, terminal, flags }: VerbInvocation) {
     tenant: text(flags, "tenant"),
     workspace: text(flags, "workspace"),
     branch: text(flags, "branch"),
-    maxRuntimeMs: maxRuntime === undefined ? undefined : parseDuration("--max-runtime", maxRuntime),
+    maxRuntimeMs: maxRuntime === undefined ? undefined : parseLength("--max-runtime", maxRuntime),
     maxRetries: number(flags, "maxRetries"),
     skills: texts(flags, "skill"),
     model: text(flags, "model"),
     deadline: deadline === undefined ? undefined : parseTime("--deadline", deadline),
     repeat: await repeatOf({ every, cron }, app),
-    timeZone: text(flags, "timeZone"),
+    timeZone: zoneOf(text(flags, "timeZone")),
   });
 }
 
@@ -100,6 +101,15 @@ async function repeatOf({ every, cron }: { every: string | undefined; cron: stri
         : ["--every", "a whole number and a unit of s, m, h, d, w, at most ten years: 90m, 12h, 1d, 2w"];
     const shown = JSON.stringify(String(every ?? cron).slice(0, 80));
     throw new HoldfastError("usage", `${flag} cannot be ${shown}`, { hint: `write ${rule}`, cause: error });
+  }
+}
+
+function zoneOf(zone: string | undefined): string | undefined {
+  try {
+    if (zone !== undefined) checkZone(zone);
+    return zone;
+  } catch (error) {
+    throw HoldfastError.isInstance(error) ? asUsage(error, `--time-zone is not a time zone: ${JSON.stringify(zone?.slice(0, 80))}`) : error;
   }
 }
 

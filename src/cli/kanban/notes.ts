@@ -5,11 +5,11 @@ import { taskAttachments } from "../../app/operations/task-attachments.ts";
 import { taskClaim } from "../../app/operations/task-claim.ts";
 import { taskComment } from "../../app/operations/task-comment.ts";
 import { taskHeartbeat } from "../../app/operations/task-heartbeat.ts";
-import { DURATION_RULE, parseDuration } from "../../base/duration.ts";
+import { DURATION_RULE } from "../../base/duration.ts";
 import { readableSize } from "../values.ts";
 import { addHelpNotes, type VerbRunner } from "../verb.ts";
 import { CLAIM_EXIT, given, idAndWord, kanbanVerb, onBoard, text, textOrInput } from "./kanban-verb.ts";
-import { shown } from "./time.ts";
+import { parseLength, shown } from "./time.ts";
 
 export function registerNotes(kanban: Command, runner: VerbRunner): void {
   const comment = kanbanVerb(kanban, "comment", "say something about a task")
@@ -73,7 +73,7 @@ export function registerNotes(kanban: Command, runner: VerbRunner): void {
         const claimed = await taskClaim.run(app, {
           id,
           ...onBoard(flags),
-          ...given({ ttlMs: ttl === undefined ? undefined : parseDuration("--ttl", ttl) }),
+          ...given({ ttlMs: ttl === undefined ? undefined : parseLength("--ttl", ttl) }),
         });
         if (flags.json) return terminal.json(claimed);
         for (const [name, value] of Object.entries(claimed.env)) terminal.line(`export ${name}=${value}`);

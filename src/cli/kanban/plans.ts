@@ -8,7 +8,7 @@ import { repeatable } from "../flags.ts";
 import type { Terminal } from "../render.ts";
 import { numberFor } from "../values.ts";
 import { addHelpNotes, type HelpNotes, type RegisterVerb, type VerbRunner } from "../verb.ts";
-import { givenTexts, kanbanVerb } from "./kanban-verb.ts";
+import { type Flags, givenTexts, kanbanVerb } from "./kanban-verb.ts";
 
 const EXIT_NOT_ALL = 1;
 const EXIT: HelpNotes["exit"] = [
@@ -30,7 +30,7 @@ function addDecompose(command: Command, runner: VerbRunner): void {
     .option("-n, --dry-run", "ask the model, and only say what would be made")
     .action((id: string | undefined) =>
       runner.run(decompose, async ({ app, terminal, flags }) => {
-        const chosen = { ...(id !== undefined && { id }), ...givenTexts(flags, ["board"]), all: flags.all === true };
+        const chosen = chosenBy(id, flags);
         const dryRun = flags.dryRun === true;
         const results = await planDecompose.run(app, { ...chosen, dryRun });
         if (flags.json) terminal.json(results);
@@ -71,7 +71,7 @@ function addSpecify(command: Command, runner: VerbRunner): void {
     .option("--all", "every task in triage")
     .action((id: string | undefined) =>
       runner.run(specify, async ({ app, terminal, flags }) => {
-        const chosen = { ...(id !== undefined && { id }), ...givenTexts(flags, ["board"]), all: flags.all === true };
+        const chosen = chosenBy(id, flags);
         const results = await planSpecify.run(app, chosen);
         if (flags.json) terminal.json(results);
         else for (const { task, title, status } of results) if (title !== undefined) terminal.fact(task, `${title} (${status})`);
@@ -89,6 +89,13 @@ function statusOf(
   const failed = results.filter(({ error }) => error !== undefined);
   if (!json) for (const { task, error } of failed) terminal.warn(`${task} was left as it is: ${error}`);
   return failed.length > 0 ? EXIT_NOT_ALL : 0;
+}
+
+/** @throws `usage` unless it is one or all */
+function chosenBy(id: string | undefined, flags: Flags): { id?: string; board?: string; all: boolean } {
+  const all = flags.all === true;
+  if ((id === undefined) === all) return { ...(id !== undefined && { id }), ...givenTexts(flags, ["board"]), all };
+  throw new HoldfastError("usage", "name one task, or ask for all of them", { hint: "give the id of a task in triage, or --all" });
 }
 
 function addSwarm(command: Command, runner: VerbRunner): void {

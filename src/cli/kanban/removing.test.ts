@@ -150,7 +150,7 @@ describe("kanban create and edit of tasks that repeat", () => {
     [["create", "x", "--every", "soon"], 2, "--every"],
     [["create", "x", "--cron", "0 9 * * * *"], 2, "--cron"],
     [["create", "x", "--every", "1d", "--time-zone", "UTC"], 2, "--time-zone is only for --cron"],
-    [["create", "x", "--cron", "0 9 * * *", "--time-zone", "Moon"], 1, "is not a time zone"],
+    [["create", "x", "--cron", "0 9 * * *", "--time-zone", "Moon"], 2, "--time-zone is not a time zone"],
     [["edit", "t_00000000", "--no-repeat", "--every", "1d"], 2, "--no-repeat and --every or --cron cannot be given together"],
   ])("K34 %j is refused", async (args, status, message) => {
     await using cli = await createTestCli();

@@ -78,10 +78,49 @@ describe("kanban create", () => {
     [["x", "--triage", "--blocked", "y"], "--triage and --blocked cannot be given together"],
     [["x", "--body", "a", "--body-file", "b"], "--body and --body-file cannot be given together"],
     [["x", "--priority", "high"], "--priority needs a whole number"],
+    [["x", "--in", "tomorrow"], '--in is not a length of time: "tomorrow"'],
+    [["x", "--in", "0s"], '--in must be longer than 0: "0s"'],
+    [["x", "--in", "9999999w"], "--in is longer than a hundred years"],
+    [["x", "--max-runtime", "long"], "--max-runtime is not a length of time"],
+    [["x", "--deadline", "soon"], "--deadline is not a time"],
+    [["x", "--every", "5"], "--every cannot be"],
+    [["x", "--cron", "soon"], "--cron cannot be"],
+    [["x", "--cron", "0 9 * * *", "--time-zone", "Mars/Phobos"], '--time-zone is not a time zone: "Mars/Phobos"'],
     [[], "missing required argument"],
   ])("K34 %j is not understood: status 2", async (args, message) => {
     await using cli = await createTestCli();
     expect(await cli.run(["kanban", "create", ...args])).toMatchObject({ status: 2, stderr: expect.stringContaining(message) });
+  });
+
+  test.each([
+    ...["show", "why", "runs", "log", "context", "tail", "complete", "heartbeat", "attachments"].map((verb) => [verb]),
+    ["unblock"],
+    ["decompose"],
+    ["specify"],
+    ["decompose", "t_1a2b3c4d", "--all"],
+  ])("K34 a missing id is a mistake on the command line: status 2 (%s %s %s)", async (...args) => {
+    await using cli = await createTestCli();
+    const words = args.filter((word) => word !== undefined);
+    expect(await cli.run(["kanban", ...words])).toMatchObject({
+      status: 2,
+      stdout: "",
+      stderr: expect.stringMatching(/^error: .*\nhint: ./),
+    });
+    const { stderr } = await cli.run(["kanban", ...words, "--json"]);
+    expect(JSON.parse(stderr)).toMatchObject({ error: { code: "usage" } });
+  });
+
+  test("K34 edit, schedule and claim refuse the same values with status 2, and what the board refuses stays 1", async () => {
+    await using cli = await createTestCli();
+    const { id } = await make(cli, "x");
+    for (const args of [
+      ["edit", id, "--time-zone", "Mars/Phobos"],
+      ["edit", id, "--max-runtime", "0"],
+      ["schedule", id, "--in", "tomorrow"],
+      ["claim", id, "--ttl", "soon"],
+    ])
+      expect([args, (await cli.run(["kanban", ...args])).status]).toEqual([args, 2]);
+    expect(await cli.run(["kanban", "unblock", id])).toMatchObject({ status: 1 });
   });
 
   test("K10 K32 says how to write what it does not understand, and warns of a time that has passed", async () => {

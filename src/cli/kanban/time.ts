@@ -2,6 +2,7 @@
 import type { Clock } from "../../base/clock.ts";
 import { formatDuration, parseDuration } from "../../base/duration.ts";
 import { HoldfastError } from "../../base/errors.ts";
+import { asUsage } from "../usage.ts";
 
 export const TIME_RULE = "a time like 2026-12-24T18:00, or with a zone: 2026-12-24T18:00Z";
 
@@ -12,12 +13,21 @@ export function parseTime(flag: string, text: string): number {
   throw new HoldfastError("usage", `${flag} is not a time: ${JSON.stringify(text.slice(0, 40))}`, { hint: `write ${TIME_RULE}` });
 }
 
+/** In milliseconds. @throws `usage` */
+export function parseLength(flag: string, text: string): number {
+  try {
+    return parseDuration(flag, text);
+  } catch (error) {
+    throw HoldfastError.isInstance(error) ? asUsage(error) : error;
+  }
+}
+
 /** What `--at` or `--in` say; undefined when neither was given. */
 export function startTime({ at, in: after }: { at?: string; in?: string }, clock: Clock): number | undefined {
   if (at !== undefined && after !== undefined)
     throw new HoldfastError("usage", "--at and --in cannot be given together", { hint: "leave one of them out" });
   if (at !== undefined) return parseTime("--at", at);
-  return after === undefined ? undefined : clock.now() + parseDuration("--in", after);
+  return after === undefined ? undefined : clock.now() + parseLength("--in", after);
 }
 
 export function ago(at: number, now: number): string {
