@@ -1,4 +1,5 @@
 /** @module A pass of the dispatcher in words: one line for each bucket that is not empty, or for each reason in it (K33). */
+import { firstFew } from "../base/first-few.ts";
 import { guardInWords } from "./guard-words.ts";
 import type { DispatchResult, Unspawnable } from "./result.ts";
 
@@ -29,9 +30,10 @@ export function describeResult(result: DispatchResult, { dryRun = false, errors 
     ...grouped(
       result.auto_assigned_default,
       ({ assignee }) => `${say("Auto-assigned", "Would auto-assign")} to kanban.default_assignee='${assignee}'`,
+      line,
     ),
     ...result.spawned.map(({ task, assignee, workspace }) => `${say("Spawned", "Would spawn")} ${task} for ${assignee} in ${workspace}`),
-    ...line("Skipped (unassigned)", result.skipped_unassigned),
+    ...waiting("Skipped (unassigned)", result.skipped_unassigned),
     ...grouped(result.skipped_nonspawnable, ({ assignee, reason }) => `Skipped (${WHY_NOT[reason](assignee)})`),
     ...grouped(result.respawn_guarded, ({ reason, until }) => `Held back until ${new Date(until).toISOString()} (${guardInWords(reason)})`),
     ...grouped(
@@ -61,10 +63,19 @@ function line(label: string, tasks: readonly string[]): string[] {
   return tasks.length === 0 ? [] : [`${label}: ${tasks.join(", ")}`];
 }
 
-function grouped<Entry extends { readonly task: string }>(entries: readonly Entry[], label: (entry: Entry) => string): string[] {
+/** Behind a cap there may be hundreds. Nothing has happened to them, and `list` shows them. */
+function waiting(label: string, tasks: readonly string[]): string[] {
+  return tasks.length === 0 ? [] : [`${label}: ${firstFew(tasks)}`];
+}
+
+function grouped<Entry extends { readonly task: string }>(
+  entries: readonly Entry[],
+  label: (entry: Entry) => string,
+  show: typeof line = waiting,
+): string[] {
   const groups = Map.groupBy(entries, label);
   return [...groups].flatMap(([words, group]) =>
-    line(
+    show(
       words,
       group.map(({ task }) => task),
     ),

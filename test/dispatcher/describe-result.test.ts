@@ -72,6 +72,24 @@ test("K33 each bucket that is not empty is said in words", () => {
   ]);
 });
 
+test("K33 of many tasks that wait for the same reason the first are named, and the others are counted", () => {
+  const tasks = (count: number) => Array.from({ length: count }, (_, index) => `t_${index}`);
+  const result = {
+    ...emptyResult(),
+    crashed: tasks(8),
+    skipped_unassigned: tasks(6),
+    respawn_guarded: tasks(7).map((task) => ({ task, reason: "retry_backoff", until: 0 })),
+    skipped_capped: tasks(149).map((task) => ({ task, cap: "max_spawn" as const, running: 1 })),
+  };
+  expect(describeResult(result)).toEqual([
+    // What has happened to a task is said of each.
+    "Crashed: t_0, t_1, t_2, t_3, t_4, t_5, t_6, t_7",
+    "Skipped (unassigned): t_0, t_1, t_2, t_3, t_4, t_5",
+    "Held back until 1970-01-01T00:00:00.000Z (it rests after a failure): t_0, t_1, t_2, t_3, t_4 and 2 more",
+    "Deferred (kanban.max_spawn, 1 running): t_0, t_1, t_2, t_3, t_4 and 144 more",
+  ]);
+});
+
 test("K16 K33 of a dry run it is said that nothing of it has happened", () => {
   const result = {
     ...emptyResult(),

@@ -6,6 +6,7 @@ import { exportArchive, profileExport } from "../../app/operations/profile-expor
 import { profileImport } from "../../app/operations/profile-import.ts";
 import { profileRename } from "../../app/operations/profile-rename.ts";
 import { HoldfastError } from "../../base/errors.ts";
+import { firstFew } from "../../base/first-few.ts";
 import { parseProfileName } from "../../base/names.ts";
 import type { Terminal } from "../render.ts";
 import { addHelpNotes, addSubverb, type VerbRunner } from "../verb.ts";
@@ -134,31 +135,22 @@ async function confirm(name: string, { app, terminal, given }: { app: App; termi
   const { ending, sandboxes, assigned } = await whatRunsUnder(app, name);
   if (ending.length > 0)
     terminal.warn(
-      `${counted(ending, "task is", "tasks are")} being worked on under profile ${name}, and that would be ended: ${firstOf(ending)}`,
+      `${counted(ending, "task is", "tasks are")} being worked on under profile ${name}, and that would be ended: ${firstFew(ending)}`,
     );
   if (assigned.length > 0) terminal.warn(`${stillAssigned(assigned, name)}; nobody would work on ${assigned.length === 1 ? "it" : "them"}`);
-  const boxes = sandboxes.length === 0 ? "" : `, its sandboxes (${firstOf(sandboxes)}) and all that runs in them`;
+  const boxes = sandboxes.length === 0 ? "" : `, its sandboxes (${firstFew(sandboxes)}) and all that runs in them`;
   const answer = await terminal.ask(`This removes the home of profile ${name} with its secrets${boxes}. Type its name to go on:`);
   if (answer.trim().toLowerCase() === name) return;
   throw new HoldfastError("aborted", `profile ${name} was not deleted: its name was not typed`, { hint: "nothing was changed" });
 }
 
 function showDeleted({ name, ended, sandboxes, left, assigned, wasSticky }: DeletedProfile, terminal: Terminal): void {
-  if (ended.length > 0) terminal.note(`the work on ${ended.length === 1 ? "this task" : "these tasks"} was ended: ${firstOf(ended)}`);
-  if (sandboxes.length > 0) terminal.note(`its sandboxes are gone: ${firstOf(sandboxes)}`);
+  if (ended.length > 0) terminal.note(`the work on ${ended.length === 1 ? "this task" : "these tasks"} was ended: ${firstFew(ended)}`);
+  if (sandboxes.length > 0) terminal.note(`its sandboxes are gone: ${firstFew(sandboxes)}`);
   for (const what of left) terminal.warn(`left behind: ${what}`);
   terminal.note(`profile ${name} is gone`);
   if (assigned.length > 0) terminal.warn(`${stillAssigned(assigned, name)}; ${howToReassign(assigned, name)}`);
   if (wasSticky) terminal.note("it was the choice of `holdfast profile use`; from now on default counts");
-}
-
-const SHOWN_TASKS = 5;
-
-/** `t_1, t_2 and 7 more` */
-function firstOf(tasks: readonly string[]): string {
-  // One more takes no more place than to say that there is one.
-  if (tasks.length <= SHOWN_TASKS + 1) return tasks.join(", ");
-  return `${tasks.slice(0, SHOWN_TASKS).join(", ")} and ${tasks.length - SHOWN_TASKS} more`;
 }
 
 function counted(tasks: readonly string[], one: string, several: string): string {
@@ -166,7 +158,7 @@ function counted(tasks: readonly string[], one: string, several: string): string
 }
 
 function stillAssigned(tasks: readonly string[], profile: string): string {
-  return `${counted(tasks, "unfinished task is", "unfinished tasks are")} assigned to profile ${profile}: ${firstOf(tasks)}`;
+  return `${counted(tasks, "unfinished task is", "unfinished tasks are")} assigned to profile ${profile}: ${firstFew(tasks)}`;
 }
 
 /** The verb takes one task at a time, which is no help for many. */

@@ -119,6 +119,12 @@ test(
     await first.untilPrinted(`Could not be started: ${bad} (`);
     const second = cli.start(["kanban", "dispatch", "--watch"]);
     await second.untilPrinted("Waits: another dispatcher leads this board");
+    const third = cli.start(["kanban", "dispatch", "--watch"]);
+    await third.untilPrinted("Waits: another dispatcher leads this board");
+    third.child.kill("SIGINT");
+    const { stderr } = await third.ended;
+    expect(stderr).toContain("note: 1 worker goes on under another dispatcher, which leads the board\n");
+    expect(stderr).not.toContain("takes over");
     first.child.kill("SIGINT");
     expect((await first.ended).stderr).toContain("1 worker goes on; the next dispatcher takes over");
     await second.untilPrinted("this dispatcher leads the board now");

@@ -2,7 +2,6 @@
 import type { App } from "../../app/create-app.ts";
 import { openDispatching } from "../../app/dispatching.ts";
 import { dispatchOnce } from "../../app/operations/dispatch-once.ts";
-import { workerEnd } from "../../app/worker-end.ts";
 import { aborted } from "../../base/abort.ts";
 import { systemClock } from "../../base/clock.ts";
 import { describeError, HoldfastError } from "../../base/errors.ts";
@@ -15,6 +14,7 @@ import type { Terminal } from "../render.ts";
 import { numberFor } from "../values.ts";
 import { addHelpNotes, type HelpNotes, type RegisterVerb, type VerbInvocation } from "../verb.ts";
 import { kanbanVerb } from "./kanban-verb.ts";
+import { createWorkersLeft } from "./workers-left.ts";
 
 const DISPATCH_EXIT: HelpNotes["exit"] = [
   ["0", "the board was looked over, also if nothing could be started or another dispatcher leads it"],
@@ -74,16 +74,18 @@ async function watch({ app, terminal, flags }: VerbInvocation): Promise<number> 
   (await app.kanban()).person("dispatching");
   const dispatching = await openDispatching(app, { stays: true, log });
   const printer = flags.json ? printJson(terminal) : printWords(app, terminal);
-  const service = dispatching.watch(printer.pass);
+  const left = createWorkersLeft(app, terminal);
+  const service = dispatching.watch((board, result) => {
+    left.pass(board, result);
+    printer.pass(board, result);
+  });
   return await interruptible(terminal, async (signal) => {
     service.start();
     await aborted(signal);
     await service.stop();
     await dispatching.close();
     await printer.settled();
-    const open = await (await app.kanban()).store.runs({ open: true });
-    const left = open.filter((run) => run.worker !== null && workerEnd(run) === null).length;
-    if (left > 0) terminal.note(`${left === 1 ? "1 worker goes" : `${left} workers go`} on; the next dispatcher takes over`);
+    await left.tell();
     signal.throwIfAborted();
     return 0;
   });
