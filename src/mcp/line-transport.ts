@@ -15,13 +15,16 @@ import {
   serializeMessage,
   type Transport,
 } from "@modelcontextprotocol/server";
+import { describeError, HoldfastError } from "../base/errors.ts";
 
 export interface LineTransport extends Transport {
-  /** Resolves when it has been closed, by either side. */
+  /** Resolves when it has been closed, by either side. @throws `too-large`, `file-failed` when its input cannot be read on */
   readonly closed: Promise<void>;
 }
 
 const NEWLINE = 0x0a;
+/** Of JSON-RPC. */
+const INVALID_REQUEST = -32600;
 const LONGEST_MESSAGE = 32 * 1024 * 1024;
 /** For a subscription this is all of the answer that one can wait for: the other comes when it ends, which may be never. */
 const ACKNOWLEDGED = "notifications/subscriptions/acknowledged";
@@ -30,7 +33,9 @@ export function createLineTransport(input: Readable, output: Writable): LineTran
   let pieces: Buffer[] = [];
   let length = 0;
   const unanswered = new Set<RequestId>();
-  const { promise: closed, resolve: onClosed } = Promise.withResolvers<void>();
+  const { promise: closed, resolve: onClosed, reject: onBroken } = Promise.withResolvers<void>();
+  // Whoever serves may have given up on it before.
+  closed.catch(() => {});
   let inputEnded = false;
 
   const closeWhenDone = () => {
@@ -43,10 +48,14 @@ export function createLineTransport(input: Readable, output: Writable): LineTran
     takeLine();
     closeWhenDone();
   };
-  const onFailure = (error: Error) => {
-    transport.onerror?.(error);
+  const breakOff = (reason: HoldfastError) => {
+    onBroken(reason);
     void transport.close();
   };
+  const onInputError = (error: Error) =>
+    breakOff(new HoldfastError("file-failed", `standard input cannot be read: ${describeError(error)}`, { cause: error }));
+  /** Why is told by whoever looks after the terminal. */
+  const onOutputError = () => void transport.close();
   const onData = (chunk: Buffer) => {
     let start = 0;
     for (let end = chunk.indexOf(NEWLINE); end !== -1; end = chunk.indexOf(NEWLINE, start)) {
@@ -56,7 +65,8 @@ export function createLineTransport(input: Readable, output: Writable): LineTran
     }
     pieces.push(chunk.subarray(start));
     length += chunk.length - start;
-    if (length > LONGEST_MESSAGE) onFailure(new Error(`a message of more than ${LONGEST_MESSAGE} bytes`));
+    if (length > LONGEST_MESSAGE)
+      breakOff(new HoldfastError("too-large", `a message has more than ${LONGEST_MESSAGE} bytes, which are the most`));
   };
   const takeLine = () => {
     const line = Buffer.concat(pieces).toString().trim();
@@ -71,6 +81,10 @@ export function createLineTransport(input: Readable, output: Writable): LineTran
     } catch (error) {
       // The next line may be a message again.
       transport.onerror?.(new Error(`no message of MCP: ${line.slice(0, 80)}`, { cause: error }));
+      const id = requestIn(line);
+      const answer = { code: INVALID_REQUEST, message: "this is no request of MCP" };
+      // An output that is gone is known without it.
+      if (id !== null) transport.send({ jsonrpc: "2.0", id, error: answer }).catch(() => {});
     }
   };
   const settle = (id: unknown) => {
@@ -81,8 +95,8 @@ export function createLineTransport(input: Readable, output: Writable): LineTran
   const transport: LineTransport = {
     closed,
     async start() {
-      input.on("data", onData).once("end", onEnd).once("close", onEnd).once("error", onFailure);
-      output.once("error", onFailure);
+      input.on("data", onData).once("end", onEnd).once("close", onEnd).once("error", onInputError);
+      output.once("error", onOutputError);
     },
     async send(message: JSONRPCMessage) {
       const { promise, resolve, reject } = Promise.withResolvers<void>();
@@ -95,11 +109,22 @@ export function createLineTransport(input: Readable, output: Writable): LineTran
       }
     },
     async close() {
-      input.off("data", onData).off("end", onEnd).off("close", onEnd).off("error", onFailure).pause();
+      input.off("data", onData).off("end", onEnd).off("close", onEnd).off("error", onInputError).pause();
       pieces = [];
       onClosed();
       transport.onclose?.();
     },
   };
   return transport;
+}
+
+/** The id under which somebody waits for an answer to what is otherwise no message. */
+function requestIn(line: string): RequestId | null {
+  try {
+    const { id, method } = JSON.parse(line) as { id?: unknown; method?: unknown };
+    return typeof method === "string" && (typeof id === "string" || Number.isSafeInteger(id)) ? (id as RequestId) : null;
+  } catch {
+    // No JSON, or null.
+    return null;
+  }
 }

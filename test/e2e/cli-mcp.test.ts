@@ -192,6 +192,14 @@ describe("holdfast mcp", () => {
     expect(tasks.map(({ title }) => title).sort()).toEqual(["one", "two"]);
   });
 
+  test("K29 answers a request that is none, and says why it cannot go on", async () => {
+    await using cli = await createTestCli();
+    const { answers, status } = await ask(cli, [{ method: "tools/list", params: [] }, "null", { method: "ping" }]);
+    expect([status, answers.get(0)?.error?.message, answers.get(2)?.result]).toEqual([0, "this is no request of MCP", {}]);
+    const long = await cli.run(["mcp"], { input: "x".repeat(33 * 1024 * 1024) });
+    expect([long.status, long.stderr]).toEqual([1, expect.stringMatching(/^error: a message has more than 33554432 bytes/)]);
+  });
+
   test("K29 answers one message alone, which is how a bridge out of a sandbox asks", async () => {
     await using cli = await createTestCli();
     const { id, env } = await claimed(cli);

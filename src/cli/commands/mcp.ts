@@ -1,13 +1,7 @@
 /** @module holdfast mcp: the verbs of the board as tools for a model's client. */
 import { interruptible } from "../interruptible.ts";
-import { addHelpNotes, type HelpNotes, type RegisterVerb } from "../verb.ts";
-
-const MCP_EXIT: HelpNotes["exit"] = [
-  ["0", "the client has closed its end"],
-  ["1", "Holdfast failed; the message says why"],
-  ["2", "the command line was not understood"],
-  ["130", "ended by Ctrl-C; 143 by TERM"],
-];
+import { FOLLOW_EXIT } from "../kanban/kanban-verb.ts";
+import { addHelpNotes, type RegisterVerb } from "../verb.ts";
 
 export const register: RegisterVerb = (command, { runner }) => {
   command.action(() =>
@@ -26,6 +20,6 @@ export const register: RegisterVerb = (command, { runner }) => {
       ["claude mcp add holdfast -- holdfast mcp", "for people and orchestrators"],
       ["holdfast mcp", "in a worker: for its own task"],
     ],
-    exit: MCP_EXIT,
+    exit: FOLLOW_EXIT,
   });
 };
