@@ -41,7 +41,8 @@ async function graceMs(app: App): Promise<number> {
   return readSettings((await app.kanban()).options).settings.graceMs;
 }
 
-async function withLauncher<T>(app: App, work: (launcher: Launcher) => Promise<T>): Promise<T> {
+/** A launcher that starts nothing, for as long as the work takes. */
+export async function withLauncher<T>(app: App, work: (launcher: Launcher) => Promise<T>): Promise<T> {
   const { launcher, close } = await openWorkers(app, { reserve: false, configs: createProfileConfigs(app), onEnd: () => {} });
   try {
     return await work(launcher);

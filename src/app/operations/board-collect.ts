@@ -1,7 +1,7 @@
 /** @module Removes what finished tasks have left: old events and logs, and sandboxes and workspaces that nobody needs. */
 import * as z from "zod/mini";
 import { readSettings } from "../../dispatcher/settings.ts";
-import { openWorkers } from "../dispatching.ts";
+import { withLauncher } from "../end-worker.ts";
 import { defineOperation } from "../operation.ts";
 import { collectSandboxes } from "../upkeep/finished-sandboxes.ts";
 import { collectFiles } from "../upkeep/garbage.ts";
@@ -39,16 +39,12 @@ export const boardCollect = defineOperation({
     // A dry run does not count events: that takes as long as removing them.
     const old = { eventsBefore: Math.max(0, Math.floor(now - eventDays * DAY_MS)), board: slug };
     const events = dryRun ? null : (await kanban.store.collectGarbage(old)).events;
-    const configs = createProfileConfigs(app);
-    const { launcher, close } = await openWorkers(app, { reserve: false, configs, onEnd: () => {} });
-    const freeing = { store: kanban.store, launcher, settings: async () => readSettings(kanban.options), clock: app.clock };
-    try {
+    return withLauncher(app, async (launcher) => {
+      const freeing = { store: kanban.store, launcher, settings: async () => readSettings(kanban.options), clock: app.clock };
       // First, since workspaces may be mounted in them.
-      const sandboxes = await collectSandboxes(app, { board: slug, dryRun, freeing, configs });
+      const sandboxes = await collectSandboxes(app, { board: slug, dryRun, freeing, configs: createProfileConfigs(app) });
       const { removed, kept } = await collectFiles(app, { board: slug, logsBefore: now - logDays * DAY_MS, dryRun, freeing });
       return { board: slug, dryRun, events, removed, kept, sandboxes };
-    } finally {
-      close();
-    }
+    });
   },
 });
