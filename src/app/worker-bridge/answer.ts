@@ -3,13 +3,14 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Clock } from "../../base/clock.ts";
-import { describeError, HoldfastError } from "../../base/errors.ts";
+import { HoldfastError } from "../../base/errors.ts";
 import type { Job } from "../../dispatcher/job.ts";
 import type { Files } from "../../sandbox/files.ts";
 import type { AttachmentsInside } from "./attachments-inside.ts";
 import { isPath, onHost } from "./host-words.ts";
 import { readRequest } from "./read-request.ts";
 import { runVerb, type VerbResult } from "./run-verb.ts";
+import { told } from "./told.ts";
 import { readToolMessage, succeeded, type ToolMessage } from "./tool-call.ts";
 import { type GivenVerb, readVerb, writeVerb } from "./verbs.ts";
 
@@ -130,9 +131,4 @@ async function tasksFor(text: string, given: GivenVerb, options: OnHostOptions):
 function tasksOf({ words }: GivenVerb, { task }: Job): string[] {
   const named = words.filter(({ option, value }) => option === null && TASK.test(value)).map(({ value }) => value);
   return [...new Set([task, ...named])];
-}
-
-function told(error: unknown): string {
-  const hint = HoldfastError.isInstance(error) ? error.hint : undefined;
-  return `error: ${describeError(error)}\n${hint ? `hint: ${hint}\n` : ""}`;
 }

@@ -3,6 +3,7 @@
  * in the sandbox, which mean nothing, or something else, on the host.
  */
 import { describeError, HoldfastError } from "../../base/errors.ts";
+import { told } from "./told.ts";
 import type { GivenWord } from "./verbs.ts";
 
 type JsonObject = Readonly<Record<string, unknown>>;
@@ -52,8 +53,7 @@ export function readToolMessage(input: Uint8Array): ToolMessage {
     },
     failed(error) {
       if (id === undefined) return "";
-      const hint = HoldfastError.isInstance(error) ? error.hint : null;
-      const text = `error: ${describeError(error)}${hint === null ? "" : `\nhint: ${hint}`}`;
+      const text = told(error).trimEnd();
       const answer =
         tool === null
           ? { error: { code: INTERNAL_ERROR, message: text } }
