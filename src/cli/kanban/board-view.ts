@@ -31,7 +31,6 @@ export interface View {
 }
 
 interface Column {
-  readonly now: number;
   readonly heading: string;
   readonly tasks: readonly ViewTask[];
   readonly rest: string | null;
@@ -41,7 +40,8 @@ interface Column {
 export function boardLines(view: View, width: number | null): string[] {
   const columns = view.statuses.map((status) => columnOf(view, status)).filter(({ tasks }) => tasks.length > 0);
   const each = width === null ? 0 : Math.floor((width - GAP * (columns.length - 1)) / Math.max(1, columns.length));
-  return each >= NARROWEST_COLUMN ? sideBySide(columns, Math.min(each, WIDEST_COLUMN)) : sections(columns, width);
+  const { now } = view;
+  return each >= NARROWEST_COLUMN ? sideBySide(columns, { width: Math.min(each, WIDEST_COLUMN), now }) : sections(columns, { width, now });
 }
 
 /** The most important reason in a word or two; that no dispatcher is alive concerns the whole board, so it is told elsewhere. */
@@ -72,16 +72,16 @@ export function mark(reasons: ViewTask["why"]): string {
   }
 }
 
-function columnOf({ tasks, counts, more, now }: View, status: Status): Column {
+function columnOf({ tasks, counts, more }: View, status: Status): Column {
   const own = tasks.filter((task) => task.status === status);
   const left = more[status];
   const count = left === null ? `${own.length}+` : left === undefined ? own.length : counts[status];
   const rest = left === undefined ? null : `… and ${left === null ? "more" : `${left.toLocaleString("en")} more`}`;
-  return { now, heading: `${status.toUpperCase()} (${count.toLocaleString("en")})`, tasks: own, rest };
+  return { heading: `${status.toUpperCase()} (${count.toLocaleString("en")})`, tasks: own, rest };
 }
 
-function sideBySide(columns: readonly Column[], width: number): string[] {
-  const cells = columns.map(({ heading, tasks, rest, now }) => [
+function sideBySide(columns: readonly Column[], { width, now }: { width: number; now: number }): string[] {
+  const cells = columns.map(({ heading, tasks, rest }) => [
     shorten(heading, width),
     "─".repeat(width),
     ...tasks.flatMap((task) => [...card(task, { width, now }), ""]),
@@ -110,11 +110,11 @@ function twoLines(text: string, width: number): string[] {
   return at <= 1 ? [text] : [text.slice(0, at), `  ${text.slice(at + 1)}`];
 }
 
-function sections(columns: readonly Column[], width: number | null): string[] {
+function sections(columns: readonly Column[], { width, now }: { width: number | null; now: number }): string[] {
   const all = columns.flatMap(({ tasks }) => tasks);
   const widest = (cell: (task: ViewTask) => string) => Math.max(0, ...all.map((task) => widthOf(cell(task))));
   const widths = { priority: widest(priority), assignee: widest(({ assignee }) => assignee ?? "-") };
-  const row = (task: ViewTask, now: number) => {
+  const row = (task: ViewTask) => {
     const why = mark(task.why);
     const time = timeMark(task, now);
     const before = `  ${task.id}  ${widths.priority === 0 ? "" : `${pad(priority(task), widths.priority)}  `}`;
@@ -123,10 +123,10 @@ function sections(columns: readonly Column[], width: number | null): string[] {
     if (width === null) return `${start}${visible(task.title)}${end}`;
     return shorten(`${start}${shorten(visible(task.title), titleWidth(width - widthOf(start), end))}${end}`, width);
   };
-  return columns.flatMap(({ heading, tasks, rest, now }, index) => [
+  return columns.flatMap(({ heading, tasks, rest }, index) => [
     ...(index === 0 ? [] : [""]),
     heading,
-    ...tasks.map((task) => row(task, now)),
+    ...tasks.map(row),
     ...(rest === null ? [] : [`  ${rest}`]),
   ]);
 }
