@@ -1,9 +1,15 @@
-import { execFileSync } from "node:child_process";
+import { execFileSync, spawnSync } from "node:child_process";
 import { mkdir, readdir, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { type TemporaryDirectory, temporaryDirectory } from "../../test/helpers/temporary-directory.ts";
 import { removeTree } from "./remove-tree.ts";
+
+const PROGRAM = `import { removeTree } from "${import.meta.dirname}/remove-tree.ts"; await removeTree(process.argv[1]);`;
+/** As root nothing would be refused. */
+const SOMEONE = process.getuid?.() === 0 ? { uid: 65534, gid: 65534 } : {};
+const asSomeone = (tree: string) => spawnSync(process.execPath, ["--input-type=module", "-e", PROGRAM, tree], { ...SOMEONE, cwd: "/" });
+const readable = asSomeone("/nonexistent").status === 0;
 
 describe("removing a tree", () => {
   let scratch: TemporaryDirectory;
@@ -47,16 +53,14 @@ describe("removing a tree", () => {
     ]);
   });
 
-  test("minds no permissions that the owner can change", async () => {
+  const title = `minds no permissions that the owner can change${readable ? "" : " [needs sources and a node that every user may read]"}`;
+  test.skipIf(!readable)(title, async () => {
     await mkdir(tree);
     bash(
       "mkdir -p a/b/c none/x/y blind; touch a/b/c/file none/x/y/file blind/file; chmod 000 none blind none/x; chmod 555 a/b/c a/b a; chmod 500 .",
     );
-    // As root nothing would be refused.
-    const program = `import { removeTree } from "${import.meta.dirname}/remove-tree.ts"; await removeTree(process.argv[1]);`;
     if (process.getuid?.() === 0) execFileSync("chown", ["-R", "65534:65534", scratch.path]);
-    const who = process.getuid?.() === 0 ? { uid: 65534, gid: 65534 } : {};
-    execFileSync(process.execPath, ["--input-type=module", "-e", program, tree], { ...who, cwd: "/", stdio: "pipe" });
+    expect(asSomeone(tree)).toMatchObject({ status: 0 });
     expect(await readdir(scratch.path, { recursive: true })).toEqual(["outside", "outside/file"]);
   });
 

@@ -130,6 +130,7 @@ function createJumpyClock(): JumpyClock {
     monotonic: clock.monotonic,
     after: clock.after,
     advance: clock.advance,
+    untilPending: clock.untilPending,
     jump(ms) {
       offset += ms;
     },

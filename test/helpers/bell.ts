@@ -8,7 +8,7 @@ export interface Bell {
   until(condition: () => boolean | Promise<boolean>): Promise<void>;
 }
 
-const LIMIT_MS = 20_000;
+const LIMIT_MS = 60_000;
 
 export function createBell(): Bell {
   const target = new EventTarget();

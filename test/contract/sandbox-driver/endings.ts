@@ -27,6 +27,8 @@ export const endingCases: Cases = {
     const { start } = await shell({ clock });
     const call = start("echo begun; sleep 1000");
     await call.untilPrinted("begun");
+    // What is printed may be heard before the limit is set.
+    await clock.untilPending(1);
     await clock.advance(PATIENCE_MS);
     expect(await call.result).toMatchObject({ exitCode: 124, timedOut: true });
   },
