@@ -2,7 +2,7 @@ import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { expect, test } from "vitest";
-import { createTestCli, PROGRAM, type TestCli } from "../helpers/cli.ts";
+import { createTestCli, SOURCE_PROGRAM, type TestCli } from "../helpers/cli.ts";
 
 const ROOT = join(import.meta.dirname, "../..");
 const RECORDER = join(import.meta.dirname, "../helpers/record-modules.ts");
@@ -10,7 +10,7 @@ const RECORDER = join(import.meta.dirname, "../helpers/record-modules.ts");
 /** The modules that a command line loads: files relative to the repository, and names of Node's own. */
 async function modulesOf(cli: TestCli, args: readonly string[]): Promise<string[]> {
   const target = join(cli.directory, "modules.json");
-  const program = [process.execPath, "--import", RECORDER, PROGRAM];
+  const program = [process.execPath, "--import", RECORDER, SOURCE_PROGRAM];
   expect(await cli.runProcess(args, { program, env: { RECORD_MODULES_TO: target } })).toMatchObject({ status: 0, stderr: "" });
   const urls = JSON.parse(await readFile(target, "utf8")) as string[];
   return urls.map((url) => (url.startsWith("file:") ? fileURLToPath(url).slice(ROOT.length + 1) : url));

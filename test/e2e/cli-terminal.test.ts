@@ -3,7 +3,7 @@ import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import type { ProcessInfo } from "../../src/sandbox/process.ts";
-import { createTestCli, type TestCli } from "../helpers/cli.ts";
+import { createTestCli, PROGRAM, type TestCli } from "../helpers/cli.ts";
 import { describeIf, testIf } from "../helpers/requirements.ts";
 import { openTmux, type TmuxWindow } from "../helpers/tmux.ts";
 
@@ -227,7 +227,7 @@ describe("without a terminal", () => {
 function isHoldfastOf({ home }: TestCli, pid: string): boolean {
   try {
     const [words = "", variables = ""] = ["cmdline", "environ"].map((name) => readFileSync(`/proc/${pid}/${name}`, "utf8"));
-    return words.includes("/main.ts\0") && variables.includes(`HOLDFAST_HOME=${home}\0`);
+    return words.includes(`${PROGRAM}\0`) && variables.includes(`HOLDFAST_HOME=${home}\0`);
   } catch {
     // ENOENT: not a process, or one that has just ended.
     return false;

@@ -8,7 +8,9 @@ import { createTerminal } from "../../src/cli/render.ts";
 import { runCli } from "../../src/cli/run-cli.ts";
 import { temporaryDirectory } from "./temporary-directory.ts";
 
-export const PROGRAM = join(import.meta.dirname, "../../src/cli/main.ts");
+export const SOURCE_PROGRAM = join(import.meta.dirname, "../../src/cli/main.ts");
+/** What tests start: the built one in ./check, which has just built it, else the sources as they are. */
+export const PROGRAM = process.env.TEST_PROGRAM ?? SOURCE_PROGRAM;
 
 // Half of the time that the program takes to start from its sources is spent on compiling them.
 export const COMPILE_CACHE = join(import.meta.dirname, "../../node_modules/.cache/holdfast-compile");

@@ -15,10 +15,10 @@ import { currentPlace } from "../../src/dispatcher/place.ts";
 import { type DispatchSettings, type KanbanValues, readSettings } from "../../src/dispatcher/settings.ts";
 import { createSupervisors } from "../../src/dispatcher/supervisors.ts";
 import type { Launcher, WorkerSettings } from "../../src/dispatcher/worker.ts";
+import { PROGRAM } from "../helpers/cli.ts";
 import { temporaryDirectory } from "../helpers/temporary-directory.ts";
 
-/** From the sources, so that a test sees what was just changed. */
-export const SUPERVISOR = [process.execPath, join(import.meta.dirname, "../../src/cli/main.ts"), "__supervise"];
+export const SUPERVISOR = [process.execPath, PROGRAM, "__supervise"];
 export const PATH = { PATH: process.env.PATH ?? "", HOME: process.env.HOME ?? "/" };
 
 export interface WorkerBench extends AsyncDisposable {

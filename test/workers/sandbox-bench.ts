@@ -15,6 +15,7 @@ import { createLauncher, DISPATCHER } from "../../src/dispatcher/launcher.ts";
 import { currentPlace } from "../../src/dispatcher/place.ts";
 import { createSupervisors } from "../../src/dispatcher/supervisors.ts";
 import type { Launcher, WorkerSettings } from "../../src/dispatcher/worker.ts";
+import { COMPILE_CACHE } from "../helpers/cli.ts";
 import type { TestEngine } from "../helpers/engine.ts";
 import { engineVariables } from "../helpers/engine-harness.ts";
 import { temporaryDirectory } from "../helpers/temporary-directory.ts";
@@ -22,7 +23,6 @@ import { defaultSettings, SUPERVISOR } from "./bench.ts";
 
 export const LONG = 240_000;
 const WAIT_MS = 100_000;
-const COMPILE_CACHE = join(import.meta.dirname, "../../node_modules/.cache/holdfast-compile");
 
 interface StartOptions {
   readonly sandbox?: WorkerSettings["sandbox"];
