@@ -2,6 +2,7 @@ import { openStore } from "../../src/board/store.ts";
 import { testBoardStore } from "../contract/board-store.ts";
 import { createManualClock } from "../helpers/manual-clock.ts";
 import { POSTGRES_LIMIT_MS, testPostgres } from "../helpers/postgres.ts";
+import { soakCount } from "../helpers/soak.ts";
 
 testBoardStore({
   name: "PostgreSQL",
@@ -17,7 +18,7 @@ testBoardStore({
       store,
       clock,
       open,
-      histories: { runs: 4, steps: 100 },
+      histories: { runs: soakCount("histories of a board, postgres", { check: 2, soak: 4 }), steps: 100 },
       async [Symbol.asyncDispose]() {
         await store[Symbol.asyncDispose]();
         await server[Symbol.asyncDispose]();

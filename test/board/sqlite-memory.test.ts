@@ -1,6 +1,7 @@
 import { openStore } from "../../src/board/store.ts";
 import { testBoardStore } from "../contract/board-store.ts";
 import { createManualClock } from "../helpers/manual-clock.ts";
+import { soakCount } from "../helpers/soak.ts";
 
 testBoardStore({
   name: "SQLite in memory",
@@ -12,7 +13,7 @@ testBoardStore({
       store,
       clock,
       open: undefined,
-      histories: { runs: 80, steps: 200 },
+      histories: { runs: soakCount("histories of a board, sqlite-memory", { check: 20, soak: 80 }), steps: 200 },
       [Symbol.asyncDispose]: () => store[Symbol.asyncDispose](),
     };
   },

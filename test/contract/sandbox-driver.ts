@@ -4,6 +4,7 @@
  */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { describeIf, type RequirementName } from "../helpers/requirements.ts";
+import { isSoak } from "../helpers/soak.ts";
 import { type TemporaryDirectory, temporaryDirectory } from "../helpers/temporary-directory.ts";
 import { badInputCases } from "./sandbox-driver/bad-input.ts";
 import { beginningCases } from "./sandbox-driver/beginnings.ts";
@@ -12,7 +13,7 @@ import { directoryCases } from "./sandbox-driver/directories.ts";
 import { endingCases } from "./sandbox-driver/endings.ts";
 import { fullDiskCases } from "./sandbox-driver/full-disk.ts";
 import { habitCases } from "./sandbox-driver/habits.ts";
-import type { SandboxDriverSuite } from "./sandbox-driver/harness.ts";
+import type { SandboxDriverSuite, Topic } from "./sandbox-driver/harness.ts";
 import { inputCases } from "./sandbox-driver/input.ts";
 import { killCases } from "./sandbox-driver/kill.ts";
 import { type Cases, openWorkbench, type Workbench, withKit } from "./sandbox-driver/kit.ts";
@@ -26,15 +27,12 @@ import { spawnCases } from "./sandbox-driver/spawn.ts";
 import { troubleCases } from "./sandbox-driver/trouble.ts";
 import { variableCases } from "./sandbox-driver/variables.ts";
 
-const DRIVER_TOPICS: Readonly<Record<string, Cases>> = {
+const TOPICS: Readonly<Record<Topic, Cases>> = {
   ownership: ownershipCases,
   "life of a sandbox": lifeCases,
   spawn: spawnCases,
   pipes: pipeCases,
   kill: killCases,
-};
-
-const CALL_TOPICS: Readonly<Record<string, Cases>> = {
   sessions: sessionCases,
   variables: variableCases,
   directories: directoryCases,
@@ -50,10 +48,12 @@ const CALL_TOPICS: Readonly<Record<string, Cases>> = {
   "full disk": fullDiskCases,
 };
 
-const NEEDS: Readonly<Record<string, RequirementName[]>> = { "full disk": ["mount"] };
+const NEEDS: Readonly<Partial<Record<Topic, RequirementName[]>>> = { "full disk": ["mount"] };
 
-export function testSandboxDriver({ name, createHarness, skip = [], callsOnly = false }: SandboxDriverSuite): void {
-  const topics = callsOnly ? CALL_TOPICS : { ...DRIVER_TOPICS, ...CALL_TOPICS };
+const ALL = Object.keys(TOPICS) as Topic[];
+
+export function testSandboxDriver({ name, createHarness, skip = [], topics: chosen = ALL }: SandboxDriverSuite): void {
+  const topics = isSoak ? ALL : chosen;
   describe(`sandbox driver: ${name}`, () => {
     const reasons = new Map(skip.flatMap(({ reason, tests }) => tests.map((title) => [title, reason] as const)));
     let scratch: TemporaryDirectory;
@@ -68,14 +68,14 @@ export function testSandboxDriver({ name, createHarness, skip = [], callsOnly = 
     });
 
     test("every skip has a reason and names a case", () => {
-      const titles = Object.values(topics).flatMap((cases) => Object.keys(cases));
+      const titles = ALL.flatMap((topic) => Object.keys(TOPICS[topic]));
       expect(titles.filter((title, index) => titles.indexOf(title) !== index)).toEqual([]);
       expect(unknownSkips(skip, titles)).toEqual([]);
     });
 
-    for (const [topic, cases] of Object.entries(topics)) {
+    for (const topic of topics) {
       describeIf(NEEDS[topic] ?? [], topic, () => {
-        for (const [title, work] of Object.entries(cases)) {
+        for (const [title, work] of Object.entries(TOPICS[topic])) {
           const reason = reasons.get(title);
           const shown = reason === undefined ? title : `${title} [${reason}]`;
           test.skipIf(reason !== undefined)(shown, { concurrent: true }, () => withKit(workbench, work));

@@ -5,10 +5,11 @@ import { promisify } from "node:util";
 import { expect, test } from "vitest";
 import { buildDaemon } from "../helpers/daemon.ts";
 import { describeIf } from "../helpers/requirements.ts";
+import { soakCount } from "../helpers/soak.ts";
 import { temporaryDirectory } from "../helpers/temporary-directory.ts";
 
 const CORPUS = join(import.meta.dirname, "../../holdfastd/fuzz/corpus");
-const INPUTS = 200_000;
+const INPUTS = soakCount("fuzzed inputs of the daemon", { check: 20_000, soak: 200_000 });
 const LIMIT_SECONDS = 300;
 const NOBODY = 65_534;
 

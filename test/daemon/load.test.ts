@@ -2,18 +2,17 @@ import { expect, test } from "vitest";
 import { FROM_CLIENT } from "../../src/sandbox/daemon/types.ts";
 import { startDaemon } from "../helpers/daemon.ts";
 import { describeIf } from "../helpers/requirements.ts";
+import { soakCount } from "../helpers/soak.ts";
 import { forEachTest } from "../helpers/suite.ts";
 import { temporaryDirectory } from "../helpers/temporary-directory.ts";
 import { type Client, createClient } from "./client.ts";
 import { FLAG } from "./frames.ts";
 import { childrenOf, descriptorsOf, eventually, memoryOf, zombiesOf } from "./machine.ts";
 
-/** The whole numbers of the issue take minutes. */
-const LONG = process.env.HOLDFAST_LONG_TESTS === "1";
-const ONE_BY_ONE = LONG ? 10_000 : 2000;
-const IN_ALL = LONG ? 100_000 : 4000;
+const IN_ALL = soakCount("calls in one daemon", { check: 4000, soak: 100_000 });
+const ONE_BY_ONE = Math.min(IN_ALL / 2, 10_000);
 const AT_ONCE = 32;
-const LIMIT_MS = LONG ? 1_200_000 : 120_000;
+const LIMIT_MS = 1_200_000;
 const GROWTH_KIB = 1024;
 
 describeIf("cc", "holdfastd under load", () => {
@@ -59,17 +58,10 @@ describeIf("cc", "holdfastd under load", () => {
       const worker = async () => {
         while (left-- > 0) await call();
       };
-      const began = performance.now();
       for (let i = 0; i < ONE_BY_ONE; i++) await call();
-      const between = performance.now();
       await Promise.all(Array.from({ length: AT_ONCE }, worker));
-      const end = performance.now();
       await eventually(() => childrenOf(daemon.pid).length === 0, "all keepers have ended");
       const after = { descriptors: descriptorsOf(daemon.pid), memory: memoryOf(daemon.pid) };
-      if (LONG) {
-        const each = (ms: number, count: number) => `${Math.round((ms * 1000) / count)} us`;
-        console.log({ oneByOne: each(between - began, ONE_BY_ONE), atOnce: each(end - between, IN_ALL - ONE_BY_ONE), before, after });
-      }
       expect(zombiesOf(daemon.pid)).toEqual([]);
       expect(after.memory - before.memory).toBeLessThan(GROWTH_KIB);
     },

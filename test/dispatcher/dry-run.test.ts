@@ -4,10 +4,11 @@ import { DatabaseSync } from "node:sqlite";
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import type { DispatchResult } from "../../src/dispatcher/result.ts";
+import { soakCount } from "../helpers/soak.ts";
 import { temporaryDirectory } from "../helpers/temporary-directory.ts";
 import { type Bench, ME, openBench, TTL_MS } from "./bench.ts";
 
-const RUNS = 60;
+const RUNS = soakCount("dry runs of random boards", { check: 25, soak: 60 });
 
 test("K16 a dry run reports the routing, default assignment and caps included, and changes nothing at all", async () => {
   await using directory = await temporaryDirectory();

@@ -2,10 +2,11 @@ import fc from "fast-check";
 import { expect, test } from "vitest";
 import { STATUSES } from "../../src/board/transitions.ts";
 import type { Dispatcher } from "../../src/dispatcher/dispatcher.ts";
+import { soakCount } from "../helpers/soak.ts";
 import { type Bench, ME, openBench } from "./bench.ts";
 import type { ModelWorker } from "./model-launcher.ts";
 
-const HISTORIES = 250;
+const HISTORIES = soakCount("histories of a dispatcher", { check: 80, soak: 250 });
 const STEPS = 40;
 const DAY_MS = 86_400_000;
 

@@ -2,10 +2,11 @@ import { existsSync } from "node:fs";
 import { expect, onTestFinished, test } from "vitest";
 import { createTestCli } from "../helpers/cli.ts";
 import { BASE_IMAGE } from "../helpers/engine-image.ts";
+import { soakCount } from "../helpers/soak.ts";
 import { type Client, startClient } from "./client-process.ts";
 import { containerSpec, describeEngines, type EngineBench, engineBench, LONG } from "./engine-bench.ts";
 
-const ROUNDS = 20;
+const ROUNDS = soakCount("rounds of 8 processes that come at once", { check: 4, soak: 20 });
 const NAMES = Array.from({ length: 8 }, (_, index) => String(index));
 
 /** All at the same moment, each with a name of its own as `$me`; what each of them got. */

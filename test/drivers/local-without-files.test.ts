@@ -6,5 +6,6 @@ import { withoutFiles } from "../helpers/without-files.ts";
 testSandboxDriver({
   name: "local, without its own access to files",
   createHarness: hostHarness((context) => withoutFiles(createDriver(context))),
-  callsOnly: true,
+  // What reads and writes files of the sandbox from outside.
+  topics: ["sessions", "directories", "output of calls", "trouble", "full disk"],
 });

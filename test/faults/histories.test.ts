@@ -1,9 +1,12 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { POSTGRES_LIMIT_MS, type TestPostgres, testPostgres } from "../helpers/postgres.ts";
 import { describeIf } from "../helpers/requirements.ts";
+import { soakCount } from "../helpers/soak.ts";
 import { type ChaosOptions, runChaos } from "./chaos.ts";
 
 const LIMIT_MS = 300_000;
+const HISTORIES = soakCount("histories with faults, SQLite", { check: 30, soak: 200 });
+const HISTORIES_POSTGRES = soakCount("histories with faults, PostgreSQL", { check: 12, soak: 40 });
 
 async function expectAllWell(options: Omit<ChaosOptions, "limitMs">): Promise<void> {
   const { seed, counts, ...found } = await runChaos({ ...options, limitMs: LIMIT_MS / 3 });
@@ -12,11 +15,11 @@ async function expectAllWell(options: Omit<ChaosOptions, "limitMs">): Promise<vo
 }
 
 test(
-  "K18 200 random histories with kills, pauses, clock jumps and dispatcher restarts: never two live workers, no task lost",
+  `K18 ${HISTORIES} random histories with kills, pauses, clock jumps and dispatcher restarts: never two live workers, no task lost`,
   {
     timeout: LIMIT_MS,
   },
-  () => expectAllWell({ histories: 200, chaosMs: 120_000 }),
+  () => expectAllWell({ histories: HISTORIES, chaosMs: 120_000 }),
 );
 
 describeIf("postgres", "PostgreSQL", () => {
@@ -26,7 +29,7 @@ describeIf("postgres", "PostgreSQL", () => {
   }, POSTGRES_LIMIT_MS);
   afterAll(() => server?.[Symbol.asyncDispose]());
 
-  test("K18 40 random histories: never two live workers, no task lost", { timeout: LIMIT_MS }, async () =>
-    expectAllWell({ histories: 40, chaosMs: 60_000, database: await server.createDatabase() }),
+  test(`K18 ${HISTORIES_POSTGRES} random histories: never two live workers, no task lost`, { timeout: LIMIT_MS }, async () =>
+    expectAllWell({ histories: HISTORIES_POSTGRES, chaosMs: 60_000, database: await server.createDatabase() }),
   );
 });

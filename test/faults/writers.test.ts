@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { expect, test, vi } from "vitest";
 import { openStore } from "../../src/board/store.ts";
+import { soakCount } from "../helpers/soak.ts";
 import { temporaryDirectory } from "../helpers/temporary-directory.ts";
 import { openFaultBench } from "./bench.ts";
 import { describeDatabases } from "./describe-databases.ts";
@@ -10,7 +11,10 @@ import { createRandom } from "./random.ts";
 import { findLost, startWriters, writeFor } from "./writers.ts";
 
 const PROCESSES = 16;
-const WRITE_MS = { sqlite: 60_000, postgres: 20_000 };
+const WRITE_MS = {
+  sqlite: 1000 * soakCount("seconds of 16 writers, SQLite", { check: 8, soak: 60 }),
+  postgres: 1000 * soakCount("seconds of 16 writers, PostgreSQL", { check: 5, soak: 20 }),
+};
 const LIMIT = { timeout: 90_000, interval: 100 };
 const ME = { by: "me" };
 

@@ -2,6 +2,7 @@ import { createHmac } from "node:crypto";
 import { readFileSync } from "node:fs";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
+import { soakCount } from "../../../test/helpers/soak.ts";
 import { createFrameParser, createReader, createWriter, encodeFrame, LONGEST_FRAME } from "./wire.ts";
 
 interface Vectors {
@@ -116,9 +117,9 @@ test("whatever bytes come, they are frames, not yet a frame, or a broken protoco
         expect(error).toMatchObject({ code: "protocol" });
       }
     }),
-    { numRuns: 100_000 },
+    { numRuns: soakCount("fuzzed bytes from a daemon", { check: 10_000, soak: 100_000 }) },
   );
-}, 120_000);
+}, 600_000);
 
 test.for([0, 4, LONGEST_FRAME + 1, 0xffffffff])("a length of %i is refused before anything is kept", (length) => {
   const header = Buffer.alloc(9);

@@ -5,6 +5,7 @@ import { buffer } from "node:stream/consumers";
 import fc from "fast-check";
 import { pack as createPack } from "tar-stream";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { soakCount } from "../../../test/helpers/soak.ts";
 import { type TemporaryDirectory, temporaryDirectory } from "../../../test/helpers/temporary-directory.ts";
 import { HoldfastError, systemCode } from "../../base/errors.ts";
 import { unpackArchive } from "./unpack.ts";
@@ -87,6 +88,6 @@ test("whatever an archive holds, nothing outside is touched and no link leads ou
       await expectInside(await realpath(target));
       await rm(root, { recursive: true });
     }),
-    { numRuns: 300 },
+    { numRuns: soakCount("hostile archives", { check: 60, soak: 300 }) },
   );
 }, 120_000);

@@ -18,13 +18,18 @@ export interface Skip {
   readonly tests: readonly string[];
 }
 
+export type Topic =
+  | ("ownership" | "life of a sandbox" | "spawn" | "pipes" | "kill")
+  | ("sessions" | "variables" | "directories" | "beginnings of calls" | "ends of calls" | "output of calls" | "input of calls")
+  | ("bad input" | "modes of the shell" | "habits of agents" | "trouble" | "concurrency" | "full disk");
+
 export interface SandboxDriverSuite {
   readonly name: string;
   readonly createHarness: CreateHarness;
   readonly skip?: readonly Skip[];
   /**
-   * Only the topics about calls and sessions: for a variant of a driver that passes the others already.
-   * @default false
+   * Only these: for a variant of a driver whose code is the same for all others. With --soak it is all of them.
+   * @default all
    */
-  readonly callsOnly?: boolean;
+  readonly topics?: readonly Topic[];
 }
