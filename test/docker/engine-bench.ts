@@ -20,13 +20,13 @@ import { temporaryDirectory } from "../helpers/temporary-directory.ts";
 /** For tests that make several containers on a busy machine. */
 export const LONG = 120_000;
 
-/** One suite on each engine. */
+/** One suite on each engine, or on the one that vitest's project is for. */
 export function describeEngines(title: string, body: (engine: () => TestEngine) => void): void {
   const engines = [
     ["docker", "dockerd", testEngine],
     ["podman", "podman", testPodman],
   ] as const;
-  for (const [name, need, open] of engines) {
+  for (const [name, need, open] of engines.filter(([each]) => (process.env.TEST_ENGINE ?? each) === each)) {
     describeIf(["cc", "mmdebstrap", need], `${title}, ${name}`, () => {
       let engine: TestEngine;
       beforeAll(async () => {

@@ -47,8 +47,9 @@ export function requirement(name: RequirementName): Requirement {
   return found;
 }
 
-/** A `describe` whose tests need the named parts. */
+/** A `describe` whose tests need the named parts. What needs Docker is not run again where vitest's project is for another engine. */
 export function describeIf(needs: RequirementName | RequirementName[], title: string, body: () => void): void {
+  if ((process.env.TEST_ENGINE ?? "docker") !== "docker" && [needs].flat().includes("dockerd")) return;
   const { action, reason } = decide([needs].flat().map(requirement), strict());
   if (action === "fail") describe(title, () => failWith(reason));
   else describe.skipIf(action === "skip")(titled(title, reason), body);
