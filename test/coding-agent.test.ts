@@ -3,7 +3,8 @@ import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { expect, test } from "vitest";
-import { ROOT, readPages } from "./helpers/markdown.ts";
+import { PROGRAM } from "./helpers/cli.ts";
+import { readPages } from "./helpers/markdown.ts";
 import { createKanbanApp } from "./helpers/test-app.ts";
 
 const GUIDE = "docs/guides/coding-agents.md";
@@ -21,7 +22,7 @@ async function work(agent: string) {
   const { token } = await store.claim(task.id, { by: "dispatcher" });
   const bin = join(board.directory, "bin");
   await mkdir(bin);
-  await writeFile(join(bin, "holdfast"), `#!/bin/sh\nexec '${process.execPath}' '${ROOT}/src/cli/main.ts' "$@"\n`, { mode: 0o755 });
+  await writeFile(join(bin, "holdfast"), `#!/bin/sh\nexec '${process.execPath}' '${PROGRAM}' "$@"\n`, { mode: 0o755 });
   const env = {
     PATH: `${bin}:/usr/local/bin:/usr/bin:/bin`,
     HOME: board.directory,

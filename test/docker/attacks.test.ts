@@ -7,6 +7,7 @@ import { systemClock } from "../../src/base/clock.ts";
 import { randomId } from "../../src/base/ids.ts";
 import { listDirectory } from "../../src/base/list-directory.ts";
 import { eventually } from "../daemon/machine.ts";
+import { LIBRARY } from "../helpers/cli.ts";
 import { buildDaemon } from "../helpers/daemon.ts";
 import { ENGINE_LIMIT_MS, type TestEngine, testEngine } from "../helpers/engine.ts";
 import { BASE_IMAGE } from "../helpers/engine-image.ts";
@@ -15,7 +16,6 @@ import { type CliBench, cliBench } from "./cli-bench.ts";
 import { containerSpec, engineBench, LONG } from "./engine-bench.ts";
 
 const NEEDS = ["cc", "mmdebstrap", "dockerd"] as const;
-const LIBRARY = join(import.meta.dirname, "../../src/index.ts");
 const FLEETING = { TERMINAL_DOCKER_PERSIST_ACROSS_PROCESSES: "false" };
 const MONTH_MS = 30 * 86_400_000;
 const MANY = 5_000;

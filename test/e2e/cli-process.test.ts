@@ -1,10 +1,10 @@
 import { existsSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { constants } from "node:os";
-import { dirname, join } from "node:path";
+import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import type { ProcessInfo } from "../../src/sandbox/process.ts";
-import { createTestCli, PROGRAM, SOURCE_PROGRAM, type TestCli } from "../helpers/cli.ts";
+import { createTestCli, LIBRARY, PROGRAM, type TestCli } from "../helpers/cli.ts";
 import { describeIf } from "../helpers/requirements.ts";
 
 const SERVER = `
@@ -55,7 +55,7 @@ describeIf("cc", "holdfast process", () => {
 
   test("S18 S36 a process outlives a program that is killed while it holds the sandbox", async () => {
     const program = `
-    import { openHoldfast } from ${JSON.stringify(join(dirname(SOURCE_PROGRAM), "../index.ts"))};
+    import { openHoldfast } from ${JSON.stringify(LIBRARY)};
     const box = await (await openHoldfast()).sandbox();
     const { id } = await box.start("echo begun; read -r line; echo got $line", { stdin: true });
     console.log("started", id);

@@ -90,9 +90,10 @@ describe("S33 a signal", () => {
     child.kill("SIGINT");
     await vi.waitUntil(() => running([Number(pid)]).length === 0, WAIT);
     child.kill("SIGINT");
-    const [status] = await exited;
+    const [status, signal] = await exited;
     closeSync(full);
-    expect(status).toBe(130);
+    // A second signal that comes when the call is over and only the exit is left ends the process itself: for a shell that is 130, too.
+    expect([130, "SIGINT"]).toContain(status ?? signal);
   });
 });
 

@@ -10,10 +10,9 @@ import { boardFiles } from "../../src/board/files.ts";
 import { openStore, type Store } from "../../src/board/store.ts";
 import type { DispatchSettings } from "../../src/dispatcher/settings.ts";
 import { type Bell, createBell } from "../helpers/bell.ts";
-import { COMPILE_CACHE } from "../helpers/cli.ts";
+import { COMPILE_CACHE, PROGRAM } from "../helpers/cli.ts";
 import { temporaryDirectory } from "../helpers/temporary-directory.ts";
 import { defaultSettings, PATH } from "../workers/bench.ts";
-import { bundleProgram } from "./bundle.ts";
 import type { DispatcherProcess } from "./dispatcher-process.ts";
 
 const CLOCK = ["--import", join(import.meta.dirname, "shifted-clock.ts")];
@@ -66,7 +65,7 @@ export async function openFaultBench({ database, settings, workers, env = {} }: 
     settings: { ...defaultSettings(), ...SHORT, ...settings },
     workers,
     env: everywhere,
-    program: [process.execPath, ...CLOCK, await bundleProgram(home)],
+    program: [process.execPath, ...CLOCK, PROGRAM],
   };
   const selector = { variable: "HOLDFAST_HOME", value: home };
   return {

@@ -2,7 +2,7 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { EventEmitter, once } from "node:events";
 import { mkdir } from "node:fs/promises";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { Readable, Writable } from "node:stream";
 import { createTerminal } from "../../src/cli/render.ts";
 import { runCli } from "../../src/cli/run-cli.ts";
@@ -11,6 +11,10 @@ import { temporaryDirectory } from "./temporary-directory.ts";
 export const SOURCE_PROGRAM = join(import.meta.dirname, "../../src/cli/main.ts");
 /** What tests start: the built one in ./check, which has just built it, else the sources as they are. */
 export const PROGRAM = process.env.TEST_PROGRAM ?? SOURCE_PROGRAM;
+/** What programs of tests import, likewise. */
+export const LIBRARY = process.env.TEST_PROGRAM
+  ? join(dirname(process.env.TEST_PROGRAM), "index.js")
+  : join(import.meta.dirname, "../../src/index.ts");
 
 // Half of the time that the program takes to start from its sources is spent on compiling them.
 export const COMPILE_CACHE = join(import.meta.dirname, "../../node_modules/.cache/holdfast-compile");

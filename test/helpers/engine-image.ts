@@ -1,12 +1,13 @@
 /**
- * @module The images that tests run, made once from Debian's packages and kept in .cache/engine by what they are made of:
+ * @module The images that tests run, made once from Debian's packages and kept in the user's cache by what they are made of, for all clones:
  * one archive with all of them, which Docker and Podman both load.
  */
 import { execFile } from "node:child_process";
 import { createHash } from "node:crypto";
 import { createReadStream, existsSync } from "node:fs";
-import { mkdir, mkdtemp, readdir, rename, rm, writeFile } from "node:fs/promises";
-import { basename, dirname, join } from "node:path";
+import { mkdir, mkdtemp, readdir, rename, rm, stat, utimes, writeFile } from "node:fs/promises";
+import { homedir } from "node:os";
+import { join } from "node:path";
 import { pipeline } from "node:stream/promises";
 import { promisify } from "node:util";
 import { withFileLock } from "./file-lock.ts";
@@ -22,7 +23,8 @@ export const USER_IMAGE = "holdfast-test:user";
 /** Says that it is for another architecture, and its programs are. */
 export const WRONG_ARCH_IMAGE = "holdfast-test:wrong-arch";
 
-const CACHE = join(dirname(dirname(import.meta.dirname)), ".cache/engine");
+const CACHE = join(process.env.XDG_CACHE_HOME || join(homedir(), ".cache"), "holdfast-tests/images");
+const UNUSED_MS = 14 * 86_400_000;
 const ARCHITECTURES = { here: process.arch === "arm64" ? "arm64" : "amd64", other: process.arch === "arm64" ? "amd64" : "arm64" };
 const [ARM64, X86_64] = ["267", "076"];
 
@@ -86,21 +88,25 @@ export function imageCache(): string {
 /** The archive for `docker load` and `podman load`. The first time takes half a minute and Debian's packages. */
 export async function imageArchive(): Promise<string> {
   const archive = join(imageCache(), "images.tar");
-  if (existsSync(archive)) return archive;
   await mkdir(imageCache(), { recursive: true });
+  const now = new Date();
+  await utimes(imageCache(), now, now);
+  if (existsSync(archive)) return archive;
   return await withFileLock(join(CACHE, "lock"), async () => {
     if (!existsSync(archive)) {
       await makeArchive(archive);
-      await removeOthers();
+      await removeUnused(now.getTime());
     }
     return archive;
   });
 }
 
-/** What older recipes made is of no more use, and large. */
-async function removeOthers(): Promise<void> {
-  const others = (await readdir(CACHE)).filter((name) => /^[0-9a-f]{12}$/.test(name) && name !== basename(imageCache()));
-  await Promise.all(others.map((name) => rm(join(CACHE, name), { recursive: true, force: true })));
+/** What older recipes made is large, and no clone asks for it any more. */
+async function removeUnused(now: number): Promise<void> {
+  const recipes = (await readdir(CACHE)).filter((name) => /^[0-9a-f]{12}$/.test(name)).map((name) => join(CACHE, name));
+  for (const recipe of recipes) {
+    if (now - (await stat(recipe)).mtimeMs > UNUSED_MS) await rm(recipe, { recursive: true, force: true });
+  }
 }
 
 async function makeArchive(archive: string): Promise<void> {
