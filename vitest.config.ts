@@ -16,13 +16,15 @@ const docker = globSync([
 ]);
 /** Faults at random, and numbers that grow with --soak. */
 const faults = globSync(["test/faults/*.test.ts", "test/daemon/{fuzz,load}.test.ts", "test/launcher.test.ts"]);
+/** The same again on what else it must work on: PostgreSQL, and drivers that share the code of those above. */
+const variants = globSync(["test/{board,dispatcher}/postgres*.test.ts", "test/drivers/{local,local-without-files,memory}.test.ts"]);
 /** What starts programs, has a hand on its own process, or asks what it has loaded. */
 const programs = globSync([
   "test/**/*.test.ts",
   "src/**/{remove-tree,file-lock,host-pipes,repeat}.test.ts",
   "src/sandbox/drivers/{local,docker}/**/*.test.ts",
 ]);
-const elsewhere = new Set([...podman, ...docker, ...faults]);
+const elsewhere = new Set([...podman, ...docker, ...faults, ...variants]);
 
 export default defineConfig({
   test: {
@@ -36,6 +38,7 @@ export default defineConfig({
       { extends: true, test: { name: "docker", include: docker, env: { TEST_ENGINE: "docker" } } },
       { extends: true, test: { name: "podman", include: podman, env: { TEST_ENGINE: "podman" } } },
       { extends: true, test: { name: "faults", include: faults } },
+      { extends: true, test: { name: "variants", include: variants } },
       { extends: true, test: { name: "programs", include: programs.filter((path) => !elsewhere.has(path)) } },
       {
         extends: true,

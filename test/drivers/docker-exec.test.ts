@@ -30,7 +30,7 @@ describeIf(["cc", "dockerd", "mmdebstrap"], "on a real engine", () => {
     name: "docker without holdfastd",
     createHarness: engineHarness(() => engine, { daemonProgram: null }),
     // What goes over the engine's own pipes and signals instead of the daemon's.
-    topics: ["life of a sandbox", "spawn", "pipes", "kill", "sessions", "ends of calls", "output of calls", "input of calls", "trouble"],
+    topics: ["spawn", "pipes", "kill", "sessions", "ends of calls", "output of calls", "input of calls", "trouble"],
     skip: [...ENGINE_SKIPS, ...EXEC_SKIPS],
   });
 });

@@ -67,10 +67,12 @@ wait`;
   "S33 a shell that stands still is woken up to end, and saves its state": async ({ shell }) => {
     const clock = createManualClock();
     const { start, text } = await shell({ clock });
-    const call = start("export A=1; echo begun; kill -STOP $$; echo unreached", { timeoutMs: LIMIT_MS });
-    await call.untilPrinted("begun");
+    // One that stopped only after it had been woken up would not be woken up again.
+    const watch = "until grep -q '^State:.T' /proc/$$/status; do sleep 0.01; done; echo stopped";
+    const call = start(`export A=1; (${watch}) & kill -STOP $$; echo unreached`, { timeoutMs: LIMIT_MS });
+    await call.untilPrinted("stopped");
     await clock.advance(LIMIT_MS);
-    expect(await call.result).toMatchObject({ exitCode: 124, timedOut: true, signal: "SIGTERM", stdout: "begun\n" });
+    expect(await call.result).toMatchObject({ exitCode: 124, timedOut: true, signal: "SIGTERM", stdout: "stopped\n" });
     expect(await text("echo $A")).toBe("1");
   },
 
