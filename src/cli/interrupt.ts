@@ -25,9 +25,13 @@ export function keepIgnored(args: readonly string[]): readonly string[] {
   return args.slice(1);
 }
 
-/** Until disposed, the first signal and the second one call back; a third ends the process the hard way, in case ending properly hangs. */
+/**
+ * Until disposed, the first signal and the second one call back; a third ends the process the hard way, in case ending properly hangs. The work
+ * that a signal has ended may be over before the second one comes: while the program then closes, that one is still not the third.
+ */
 export function onInterrupt({ first, second }: { first: () => void; second: () => void }): Interrupt {
   let exitStatus: number | undefined;
+  let over = false;
   const heard = SIGNALS.filter((signal) => !process.listeners(signal).includes(ignore));
   const stop = () => {
     for (const signal of heard) process.off(signal, onSignal);
@@ -38,7 +42,7 @@ export function onInterrupt({ first, second }: { first: () => void; second: () =
       first();
     } else {
       stop();
-      second();
+      if (!over) second();
     }
   };
   for (const signal of heard) process.on(signal, onSignal);
@@ -46,7 +50,10 @@ export function onInterrupt({ first, second }: { first: () => void; second: () =
     get exitStatus() {
       return exitStatus;
     },
-    [Symbol.dispose]: stop,
+    [Symbol.dispose]() {
+      over = true;
+      if (exitStatus === undefined) stop();
+    },
   };
 }
 
