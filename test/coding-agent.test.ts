@@ -1,9 +1,8 @@
 import { spawn } from "node:child_process";
-import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { expect, test } from "vitest";
-import { PROGRAM } from "./helpers/cli.ts";
+import { installProgram } from "./helpers/cli.ts";
 import { readPages } from "./helpers/markdown.ts";
 import { createKanbanApp } from "./helpers/test-app.ts";
 
@@ -21,8 +20,7 @@ async function work(agent: string) {
   const { task } = await store.createTask({ title: "mend the roof", assignee: "default" }, { by: "me" });
   const { token } = await store.claim(task.id, { by: "dispatcher" });
   const bin = join(board.directory, "bin");
-  await mkdir(bin);
-  await writeFile(join(bin, "holdfast"), `#!/bin/sh\nexec '${process.execPath}' '${PROGRAM}' "$@"\n`, { mode: 0o755 });
+  await installProgram(bin);
   const env = {
     PATH: `${bin}:/usr/local/bin:/usr/bin:/bin`,
     HOME: board.directory,

@@ -3,7 +3,7 @@ import { mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSy
 import { tmpdir } from "node:os";
 import { basename, dirname, join, normalize } from "node:path";
 import { afterAll, describe, expect, test } from "vitest";
-import { PROGRAM } from "./helpers/cli.ts";
+import { installProgram } from "./helpers/cli.ts";
 import { callsIn, fencedCommands, refusal, refusedCommands, unknownWord } from "./helpers/command-lines.ts";
 import { brokenLinks, missingPaths, unknownCodes, unknownKeys } from "./helpers/document-checks.ts";
 import { ENGINE_LIMIT_MS, testEngine } from "./helpers/engine.ts";
@@ -85,8 +85,7 @@ describe("the README", () => {
     const home = mkdtempSync(join(scratch, "you-"));
     mkdirSync(join(home, "project"), { recursive: true });
     const bin = join(home, "bin");
-    mkdirSync(bin);
-    writeFileSync(join(bin, "holdfast"), `#!/bin/sh\nexec '${process.execPath}' '${PROGRAM}' "$@"\n`, { mode: 0o755 });
+    await installProgram(bin);
     const env = { HOME: home, PATH: `${bin}:/usr/local/bin:/usr/bin:/bin`, LC_ALL: "C.UTF-8", ...variables };
     const outputs = await runSteps(steps, { cwd: join(home, "project"), env });
     const shown = outputs.map((output) => output.replaceAll(home, "/home/you"));

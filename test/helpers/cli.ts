@@ -1,7 +1,7 @@
 /** @module The command line under test, in a home that goes away: in this process with captured streams, or as a process of its own. */
 import { type ChildProcess, spawn } from "node:child_process";
 import { EventEmitter, once } from "node:events";
-import { mkdir } from "node:fs/promises";
+import { mkdir, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { Readable, Writable } from "node:stream";
 import { createTerminal } from "../../src/cli/render.ts";
@@ -15,6 +15,12 @@ export const PROGRAM = process.env.TEST_PROGRAM ?? SOURCE_PROGRAM;
 export const LIBRARY = process.env.TEST_PROGRAM
   ? join(dirname(process.env.TEST_PROGRAM), "index.js")
   : join(import.meta.dirname, "../../src/index.ts");
+
+/** Puts `holdfast` into a directory of programs, which is made if it is not there. */
+export async function installProgram(bin: string): Promise<void> {
+  await mkdir(bin, { recursive: true });
+  await writeFile(join(bin, "holdfast"), `#!/bin/sh\nexec '${process.execPath}' '${PROGRAM}' "$@"\n`, { mode: 0o755 });
+}
 
 // Half of the time that the program takes to start from its sources is spent on compiling them.
 export const COMPILE_CACHE = join(import.meta.dirname, "../../node_modules/.cache/holdfast-compile");

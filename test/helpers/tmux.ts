@@ -1,10 +1,10 @@
 /** @module A real terminal: a window of tmux in which somebody types. */
 import { execFile } from "node:child_process";
-import { chmod, mkdir, writeFile } from "node:fs/promises";
+import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { vi } from "vitest";
-import { PROGRAM, type TestCli } from "./cli.ts";
+import { installProgram, type TestCli } from "./cli.ts";
 
 const run = promisify(execFile);
 let opened = 0;
@@ -23,9 +23,7 @@ export interface TmuxWindow extends AsyncDisposable {
 export async function openTmux(cli: TestCli, { columns = 80, rows = 24 } = {}): Promise<TmuxWindow> {
   const socket = `holdfast-test-${process.pid}-${opened++}`;
   const bin = join(cli.directory, "..", "bin");
-  await mkdir(bin, { recursive: true });
-  await writeFile(join(bin, "holdfast"), `#!/bin/sh\nexec '${process.execPath}' '${PROGRAM}' "$@"\n`);
-  await chmod(join(bin, "holdfast"), 0o755);
+  await installProgram(bin);
   await writeFile(join(bin, "rc"), "PS1='host$ '\n");
   const env = { ...cli.env, PATH: `${bin}:${cli.env.PATH}`, COLORTERM: "truecolor" };
   const tmux = async (...args: string[]) =>
