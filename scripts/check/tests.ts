@@ -19,7 +19,7 @@ interface Lane {
 /** They run side by side, each in a vitest of its own. Podman has no engine: its programs wait for each other, so one at a time is quickest. */
 const LANES: readonly Lane[] = [
   { projects: ["podman"], workers: 1, quick: false },
-  { projects: ["docker"], workers: 1, quick: false },
+  { projects: ["docker"], workers: 2, quick: false },
   { projects: ["faults", "variants"], workers: 1, quick: false },
   { projects: ["programs", "sources"], workers: 2, quick: true },
 ];

@@ -40,8 +40,14 @@ async function clear(): Promise<void> {
 
 function remove(groups: readonly string[]): void {
   for (const group of groups.toSorted(deepest)) attempt(() => rmdirSync(group));
+  for (const id of segments()) attempt(() => execFileSync("ipcrm", ["--shmem-id", id], { stdio: "ignore" }));
   for (const target of mountsBelow()) attempt(() => execFileSync("umount", ["--lazy", target], { stdio: "ignore" }));
   attempt(() => execFileSync("rm", ["-rf", "--one-file-system", place], { stdio: "ignore" }));
+}
+
+/** What a PostgreSQL that was killed leaves in the kernel, which keeps 4096 of them. */
+function segments(): string[] {
+  return globSync(`${place}/**/data/postmaster.pid`).flatMap((file) => /^ *\d+ +(\d+)$/m.exec(read(file))?.[1] ?? []);
 }
 
 /** Engines whose command line names a path in this place, and all that they have started. */

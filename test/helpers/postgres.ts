@@ -88,6 +88,8 @@ async function start({ program, directory, data, user }: Server): Promise<void> 
     "fsync=off",
     "full_page_writes=off",
     "shared_buffers=32MB",
+    // Among its data. In /dev/shm it stays there for ever when the server is killed.
+    "dynamic_shared_memory_type=mmap",
   ];
   const log = await open(join(directory, "log"), "a");
   const args = ["-D", data, ...settings.flatMap((setting) => ["-c", setting])];

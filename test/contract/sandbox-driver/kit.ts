@@ -1,4 +1,5 @@
 /** @module What every case of the contract suite works with. All that a case makes through its kit is gone after it. */
+import { randomUUID } from "node:crypto";
 import type { Connection, Owner, SandboxDriver, SandboxRef } from "../../../src/sandbox/driver.ts";
 import type { SandboxSpec } from "../../../src/sandbox/spec.ts";
 import { sandboxSpec } from "../../helpers/sandbox-spec.ts";
@@ -39,6 +40,9 @@ export interface Workbench {
   close(): Promise<void>;
 }
 
+/** Suites of several processes may use one engine at the same time. */
+const SUITE = randomUUID().slice(0, 8);
+
 let installs = 0;
 
 export async function openWorkbench(createHarness: CreateHarness, directory: string): Promise<Workbench> {
@@ -46,7 +50,7 @@ export async function openWorkbench(createHarness: CreateHarness, directory: str
   const { driver } = harness;
   let shared: Promise<{ ref: SandboxRef; connection: Connection }> | undefined;
   const share = async () => {
-    const ref = await driver.create({ install: `shared-${++installs}`, profile: "default", task: "default" }, sandboxSpec());
+    const ref = await driver.create({ install: `shared-${SUITE}-${++installs}`, profile: "default", task: "default" }, sandboxSpec());
     return { ref, connection: await driver.connect(ref) };
   };
   return {
@@ -81,7 +85,7 @@ export async function withKit(workbench: Workbench, work: Case): Promise<void> {
 function createKit(workbench: Workbench, endings: (() => Promise<void>)[]): Kit {
   const { harness, directory, createHarness } = workbench;
   const { driver } = harness;
-  const install = `case-${++installs}`;
+  const install = `case-${SUITE}-${++installs}`;
   const onEnd = (work: () => Promise<void>) => void endings.push(work);
   onEnd(async () => {
     for (const ref of await driver.list({ install })) await driver.destroy(ref);
