@@ -52,8 +52,8 @@ const NEEDS: Readonly<Partial<Record<Topic, RequirementName[]>>> = { "full disk"
 
 const ALL = Object.keys(TOPICS) as Topic[];
 
-export function testSandboxDriver({ name, createHarness, skip = [], topics: chosen = ALL }: SandboxDriverSuite): void {
-  const topics = isSoak ? ALL : chosen;
+export function testSandboxDriver({ name, createHarness, skip = [], topics: chosen = ALL, allBut = [] }: SandboxDriverSuite): void {
+  const topics = isSoak ? ALL : chosen.filter((topic) => !allBut.includes(topic));
   describe(`sandbox driver: ${name}`, () => {
     const reasons = new Map(skip.flatMap(({ reason, tests }) => tests.map((title) => [title, reason] as const)));
     let scratch: TemporaryDirectory;

@@ -6,7 +6,7 @@ import { soakCount } from "../helpers/soak.ts";
 import { type Bench, ME, openBench } from "./bench.ts";
 import type { ModelWorker } from "./model-launcher.ts";
 
-const HISTORIES = soakCount("histories of a dispatcher", { check: 80, soak: 250 });
+const HISTORIES = soakCount("histories of a dispatcher", { check: 40, soak: 250 });
 const STEPS = 40;
 const DAY_MS = 86_400_000;
 

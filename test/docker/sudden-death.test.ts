@@ -13,7 +13,7 @@ import type { Report } from "./client.ts";
 import { type Client, type Life, startClient, untilEnded } from "./client-process.ts";
 import { containerSpec, describeEngines, type EngineBench, engineBench, LONG } from "./engine-bench.ts";
 
-const KILLS = soakCount("sudden deaths of clients", { check: 40, soak: 200 });
+const KILLS = soakCount("sudden deaths of clients", { check: 24, soak: 200 });
 const KEPT = containerSpec();
 // Long enough for a client on a busy machine to come to what it has just made.
 const FLEETING = containerSpec({ persist: false, keepFiles: false, idleStopSeconds: 3 });

@@ -5,9 +5,6 @@ import { hostHarness } from "../helpers/host-harness.ts";
 testSandboxDriver({
   name: "local without holdfastd",
   createHarness: hostHarness(createDriver),
-  // What processes of our own do instead of the daemon. What the shell does with a command is the same in both.
-  topics: [
-    ...(["ownership", "life of a sandbox", "spawn", "pipes", "kill", "sessions", "beginnings of calls", "ends of calls"] as const),
-    ...(["output of calls", "input of calls", "trouble", "concurrency", "full disk"] as const),
-  ],
+  // What the shell does with a command is the same with and without the daemon.
+  allBut: ["variables", "directories", "bad input", "modes of the shell", "habits of agents"],
 });

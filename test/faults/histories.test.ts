@@ -5,8 +5,8 @@ import { soakCount } from "../helpers/soak.ts";
 import { type ChaosOptions, runChaos } from "./chaos.ts";
 
 const LIMIT_MS = 300_000;
-const HISTORIES = soakCount("histories with faults, SQLite", { check: 30, soak: 200 });
-const HISTORIES_POSTGRES = soakCount("histories with faults, PostgreSQL", { check: 12, soak: 40 });
+const HISTORIES = soakCount("histories with faults, SQLite", { check: 16, soak: 200 });
+const HISTORIES_POSTGRES = soakCount("histories with faults, PostgreSQL", { check: 6, soak: 40 });
 
 async function expectAllWell(options: Omit<ChaosOptions, "limitMs">): Promise<void> {
   const { seed, counts, ...found } = await runChaos({ ...options, limitMs: LIMIT_MS / 3 });

@@ -32,4 +32,6 @@ export interface SandboxDriverSuite {
    * @default all
    */
   readonly topics?: readonly Topic[];
+  /** Not these. With --soak they run too. */
+  readonly allBut?: readonly Topic[];
 }
