@@ -123,11 +123,11 @@ async function buildDist(): Promise<void> {
       [library, program, ...parts].map(({ metafile }) => metafile),
     ),
   );
-  await buildDaemon({ root: ROOT, outDir: DIST });
+  const builtWith = await buildDaemon({ root: ROOT, outDir: DIST });
   for (const { file, code } of parts) await writeAtomically(`body/${file}`, code);
   await writeAtomically("index.js", library.code);
   await writeAtomically("holdfast.js", program.code, 0o755);
-  await writeAtomically(".built", "");
+  await writeAtomically(".built", `${builtWith}\n`);
   // The launcher compares this time with those of the sources; one that changed during the build must count as newer.
   await utimes(join(DIST, ".built"), startedAt, startedAt);
   await rm(join(DIST, ".cache"), { recursive: true, force: true });
