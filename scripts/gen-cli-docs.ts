@@ -55,6 +55,7 @@ Each verb is shown with its own help, as \`--help\` prints it, but without the f
 | \`HOLDFAST_TASK\`, \`HOLDFAST_RUN_TOKEN\`, … | who a worker is, see [workers](../guides/workers.md); with them \`holdfast kanban\` acts as its run |
 | \`TERMINAL_…\` | settings, see [configuration](configuration.md) |
 | \`NO_COLOR\` | not empty: no colours |
+| \`PAGER\` | what shows lists that are longer than the screen; \`cat\` or empty: nothing does (default: \`less\`) |
 | \`VISUAL\`, \`EDITOR\` | what \`holdfast config edit\` opens; without them \`vi\` |
 `;
 

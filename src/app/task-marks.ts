@@ -1,4 +1,5 @@
 /** @module What a list says of a task in a few words. */
+import { formatDuration } from "../base/duration.ts";
 import type { Task } from "../board/task.ts";
 import { isFinished } from "../board/transitions.ts";
 import { type BlockFacts, blockInWords, causeInWords, kindInWords } from "../dispatcher/block-words.ts";
@@ -9,9 +10,18 @@ export function blockMark(facts: BlockFacts): string {
   return blockKind === "gave_up" || blockKind === "deadline" ? kindInWords(blockKind) + causeInWords(facts) : blockInWords(facts);
 }
 
-/** When it must be done, and whether it comes again; what is finished has neither before it. */
-export function timeMark({ status, deadline, repeat }: Pick<Task, "status" | "deadline" | "repeat">, now: number): string {
+/** How long it has been running, when it must be done, and whether it comes again; what is finished has none of it before it. */
+export function timeMark(
+  { status, deadline, repeat, runningSince }: Pick<Task, "status" | "deadline" | "repeat"> & { readonly runningSince: number | null },
+  now: number,
+): string {
   if (isFinished(status)) return "";
-  const due = deadline === null ? [] : [deadline <= now ? "overdue" : `due ${new Date(deadline).toISOString().slice(0, 10)}`];
-  return [...due, ...(repeat === null ? [] : ["repeats"])].join(", ");
+  const since = runningSince === null ? [] : [`for ${formatDuration(now - runningSince)}`];
+  const due = deadline === null ? [] : [deadline <= now ? "overdue" : `due ${minuteOf(deadline)}`];
+  return [...since, ...due, ...(repeat === null ? [] : ["repeats"])].join(", ");
+}
+
+/** `2026-11-20 18:00Z` */
+export function minuteOf(at: number): string {
+  return `${new Date(at).toISOString().slice(0, 16).replace("T", " ")}Z`;
 }

@@ -3,6 +3,7 @@ import type { Readable, Writable } from "node:stream";
 import { HoldfastError, systemCode } from "../base/errors.ts";
 import type { LogRecord } from "../base/log.ts";
 import type { OutputStream } from "../sandbox/driver.ts";
+import type { TerminalSize } from "../sandbox/process.ts";
 import type { KeyInput, ScreenOutput } from "./screen.ts";
 
 const RED = "\u001b[31m";
@@ -34,8 +35,8 @@ export interface Terminal {
   readonly input: Readable;
   /** Its two ends, for `openScreen`. */
   readonly ends: { readonly input: KeyInput; readonly output: ScreenOutput };
-  /** How many characters fit on a line of standard output; null where it is not a terminal. */
-  readonly columns: number | null;
+  /** What fits on standard output; null where it is not a terminal, or one that does not tell. */
+  readonly size: TerminalSize | null;
   /** Somebody sits in front of it and can answer. */
   readonly interactive: boolean;
   /**
@@ -123,8 +124,9 @@ export function createTerminal({ stdin, stdout, stderr, noColor }: TerminalOptio
     get ends() {
       return { input: stdin(), output: stdout };
     },
-    get columns() {
-      return stdout.isTTY ? stdout.columns || null : null;
+    get size() {
+      const { isTTY, rows, columns } = stdout;
+      return isTTY && rows && columns ? { rows, columns } : null;
     },
     get interactive() {
       return Boolean(stderr.isTTY && stdin().isTTY);

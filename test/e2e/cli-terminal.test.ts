@@ -198,6 +198,24 @@ describeIf(["cc", "tmux"], "on a real terminal", () => {
     await window.until(/^ab\n {2}cd\n/m);
   });
 
+  test("K32 K34 a list longer than the screen goes through the pager, and columns end with the screen", async () => {
+    for (let count = 1; count <= 30; count += 1) await cli.run(["kanban", "create", `Task ${count}`, "--assignee", "me"]);
+    await cli.run(["kanban", "create", "Idea", "--triage"]);
+    await window.type("clear; export PAGER=\"sed 's/^/paged: /'\"; holdfast kanban list --status ready; echo first $?", "Enter");
+    await window.until(/^paged: +t_\w+ +me +Task 30 [\s\S]*first 0$/m);
+    await window.type("clear; holdfast kanban list; echo second $?", "Enter");
+    const columns = await window.until("second 0");
+    expect(columns).toMatch(/^TRIAGE \(1\) +READY \(30\)$/m);
+    expect(columns).toMatch(/… and \d+ more$/m);
+    expect(columns).not.toContain("paged:");
+    expect(columns).toContain("holdfast kanban list --status ready");
+    // One that is not there, and one that is left before its end.
+    await window.type("clear; PAGER=no-such-pager holdfast kanban list --status ready; echo third $?", "Enter");
+    expect(await window.until("third 0")).toContain("Task 30");
+    await window.type("clear; PAGER='head -3' holdfast kanban list --status ready; echo fourth $?", "Enter");
+    expect(await window.until("fourth 0")).not.toContain("Task 30");
+  });
+
   test("a question of holdfast itself is answered as before", async () => {
     await cli.run(["process", "start", "--", "sleep 600"]);
     await window.type("holdfast sandbox rm default", "Enter");

@@ -26,7 +26,8 @@ export const taskList = defineOperation({
     board: z.string(),
     /** Of each status on the whole board, whatever was asked for. */
     counts: z.record(StatusShape, z.int()),
-    tasks: z.array(z.extend(TaskShape, { why: z.array(WhyShape) })),
+    /** `runningSince`: when the run began whose worker is at it. */
+    tasks: z.array(z.extend(TaskShape, { why: z.array(WhyShape), runningSince: z.nullable(z.int()) })),
     /** How many of a status were left out by the limit; null: some, but a filter keeps from knowing how many. */
     more: z.partialRecord(StatusShape, z.nullable(z.int())),
   }),
@@ -48,6 +49,14 @@ export const taskList = defineOperation({
       if (found.length > most) more[each] = filtered ? null : counts[each] - most;
       tasks.push(...found.slice(0, most));
     }
-    return { board, counts, more, tasks: await Promise.all(tasks.map(async (task) => ({ ...task, why: await explainer.why(task) }))) };
+    const open = tasks.some((task) => task.status === "running") ? await store.openRuns(board) : [];
+    const since = new Map(open.map((run) => [run.task, run.startedAt]));
+    const explained = tasks.map(async (task) => {
+      const why = await explainer.why(task);
+      // A worker that has ended takes no longer.
+      const runs = why.every(({ kind }) => kind !== "worker-ended");
+      return { ...task, why, runningSince: runs ? (since.get(task.id) ?? null) : null };
+    });
+    return { board, counts, more, tasks: await Promise.all(explained) };
   },
 });

@@ -172,7 +172,7 @@ test(
     await watching.untilPrinted("could not be ended, so the task stays running");
     const { stdout } = await cli.run(["kanban", "why", task]);
     expect(stdout).toMatch(/^run 1 was revoked at \S+, and its worker has ended \(it could not be started: .*but it is not known yet/);
-    expect((await cli.run(["kanban", "list"])).stdout).toContain("x  ! being ended\n");
+    expect((await cli.run(["kanban", "list"])).stdout).toMatch(/x {2}\(for \d+s\) {2}! being ended\n/);
     watching.child.kill("SIGINT");
     const { stderr } = await watching.ended;
     expect(stderr).not.toContain("on; the next dispatcher takes over");

@@ -5,6 +5,7 @@ import { timeMark } from "../../app/task-marks.ts";
 import { STATUS_ORDER } from "../../app/task-shapes.ts";
 import type { Status } from "../../board/transitions.ts";
 import { repeatable } from "../flags.ts";
+import { page } from "../pager.ts";
 import { unknownChoice } from "../usage.ts";
 import { numberFor } from "../values.ts";
 import { addHelpNotes, type VerbInvocation, type VerbRunner } from "../verb.ts";
@@ -28,7 +29,8 @@ export function registerList(kanban: Command, runner: VerbRunner): void {
     .action(() => runner.run(list, listTasks));
   addHelpNotes(list, {
     examples: [
-      ["holdfast kanban list", "columns, or sections where the terminal is narrow"],
+      ["holdfast kanban list", "columns as long as the screen, or sections where the terminal is narrow"],
+      ["holdfast kanban list --status ready", "all of one status, through the pager if need be"],
       ["holdfast kanban list --status ready --status running --flat", "a table of two statuses"],
       ["holdfast kanban list --mine --json", "with all reasons why a task does not run"],
     ],
@@ -57,7 +59,9 @@ async function listTasks({ app, terminal, flags }: VerbInvocation): Promise<void
     );
     for (const [each, count] of Object.entries(more)) terminal.note(`${count ?? "some"} more are ${each}; --limit shows more`);
   } else {
-    for (const line of boardLines({ statuses: STATUS_ORDER, tasks, counts, more, now }, terminal.columns)) terminal.line(line);
+    const { lines, cut } = boardLines({ statuses: STATUS_ORDER, tasks, counts, more, now }, terminal.size);
+    await page(app, terminal, lines);
+    if (cut !== null) terminal.note(`holdfast kanban list --status ${cut} shows all of them`);
     if (tasks.length === 0) terminal.note(`there is nothing to show on the board ${board}`);
   }
   const silent = tasks.flatMap(({ why }) => why).find(({ kind }) => kind === "no-dispatcher");

@@ -180,7 +180,7 @@ describe("kanban list and show", () => {
     const second = await make(cli, "Second", "--parent", first.id);
     const { stdout, stderr } = await cli.run(["kanban", "list"]);
     expect(stdout).toBe(
-      `TODO (1)\n  ${second.id}  -       Second  ! waits for ${first.id}\n\nREADY (1)\n  ${first.id}  writer  First  ! no such profile\n`,
+      `TODO (1)\n  ${second.id}  -       Second  ! waits for First\n\nREADY (1)\n  ${first.id}  writer  First  ! no such profile\n`,
     );
     expect(stderr).toContain("no dispatcher is alive");
     expect((await cli.run(["kanban", "ls", "--flat", "--status", "ready"])).stdout).toBe(
@@ -218,8 +218,8 @@ describe("kanban list and show", () => {
     const { id } = task;
     await cli.run(["kanban", "block", id, "which logo?\u001b[2J\nthe old one?", "--kind", "needs_input"]);
     const said = "by default (needs_input): which logo?\\u001b[2J …";
-    expect((await cli.run(["kanban", "list"])).stdout).toContain(`Draw  (due 2126-11-20, repeats)  ! ${said}\n`);
-    expect((await cli.run(["kanban", "list", "--flat"])).stdout).toContain(`Draw  (due 2126-11-20, repeats)  ${said}\n`);
+    expect((await cli.run(["kanban", "list"])).stdout).toContain(`Draw  (due 2126-11-20 12:00Z, repeats)  ! ${said}\n`);
+    expect((await cli.run(["kanban", "list", "--flat"])).stdout).toContain(`Draw  (due 2126-11-20 12:00Z, repeats)  ${said}\n`);
     expect((await cli.run(["kanban", "why", id])).stdout).toBe(
       `it is blocked ${said} (holdfast kanban comment ${id} TEXT, then holdfast kanban unblock ${id})\n`,
     );
