@@ -1,10 +1,11 @@
 /** @module Attachments of a task: first the file, then the row that names it, and never one without the other. */
-import { dirname, resolve } from "node:path";
+import { dirname } from "node:path";
 import { describeError } from "../base/errors.ts";
 import { type FileToKeep, keepFiles, removeCopies } from "../board/attachments.ts";
 import type { Attachment } from "../board/notes.ts";
 import type { Task } from "../board/task.ts";
 import { type KeptFile, removePath } from "./board-leftovers.ts";
+import { fromCaller } from "./caller-directory.ts";
 import type { App } from "./create-app.ts";
 import type { Kanban } from "./kanban.ts";
 
@@ -13,10 +14,11 @@ import type { Kanban } from "./kanban.ts";
  * its workspace, and attaches to its own task only.
  */
 export async function attachFiles(app: App, task: Pick<Task, "id" | "board">, files: readonly FileToKeep[]): Promise<Attachment[]> {
+  if (files.length === 0) return [];
   const kanban = await app.kanban();
   const actor = kanban.actorFor(task.id);
-  const within = kanban.worker === null ? null : app.environment.HOLDFAST_WORKSPACE || app.cwd;
-  const wanted = within === null ? files.map((file) => ({ ...file, path: file.path && resolve(app.cwd, file.path) })) : files;
+  const within = kanban.worker === null ? null : app.environment.HOLDFAST_WORKSPACE || fromCaller(app, ".");
+  const wanted = within === null ? files.map((file) => ({ ...file, path: file.path && fromCaller(app, file.path) })) : files;
   const saved = await keepFiles(kanban.files.attachments(task.board, task.id), wanted, { within });
   const attached: Attachment[] = [];
   try {

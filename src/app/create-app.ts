@@ -30,8 +30,8 @@ const MEGABYTE = 1024 * 1024;
 
 export interface AppOptions {
   environment: Environment;
-  /** The caller's directory. */
-  cwd: string;
+  /** The caller's directory. Null: it was deleted. */
+  cwd: string | null;
   /** The profile asked for; without it the variable, the sticky choice or `default` counts. */
   profile?: string | undefined;
   /** Configuration given with this call. */
@@ -52,8 +52,8 @@ export interface App {
   readonly profile: SelectedProfile;
   readonly profiles: Profiles;
   readonly environment: Environment;
-  /** The caller's directory. */
-  readonly cwd: string;
+  /** The caller's directory; for paths see `fromCaller`. Null: it was deleted. */
+  readonly cwd: string | null;
   readonly clock: Clock;
   readonly log: Logger;
   readonly audit: Audit;
@@ -225,9 +225,11 @@ export function sandboxDir(profile: Pick<SelectedProfile, "home" | "name">, conf
   return profile.name === DEFAULT_PROFILE ? directory : join(directory, "profiles", profile.name);
 }
 
-function startDirectory(configured: string | null, ofDriver: string, caller: string): string {
+/** Null: it depends on the caller's directory, which was deleted. */
+function startDirectory(configured: string | null, ofDriver: string, caller: string | null): string | null {
   if (configured === null) return ofDriver === "caller" ? caller : ofDriver;
-  return isAbsolute(configured) || configured.startsWith("~") ? configured : resolve(caller, configured);
+  if (isAbsolute(configured) || configured.startsWith("~")) return configured;
+  return caller === null ? null : resolve(caller, configured);
 }
 
 /** Remembers a success; a failure is tried again by the next caller. */

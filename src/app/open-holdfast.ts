@@ -10,6 +10,7 @@ import type { Files } from "../sandbox/files.ts";
 import type { ProcessInfo, ProcessOptions } from "../sandbox/process.ts";
 import { createBoard } from "./board-of-library.ts";
 import type { Board } from "./board-results.ts";
+import { callerDirectory } from "./caller-directory.ts";
 import { type App, createApp } from "./create-app.ts";
 import { pickProcess } from "./find-process.ts";
 import { runOperation } from "./operation.ts";
@@ -177,7 +178,7 @@ const SETTING: InputType = {
 
 export async function openHoldfast(options: OpenHoldfastOptions = {}): Promise<Holdfast> {
   checkFields("options", options, OPTIONS);
-  const { profile, config = {}, environment = processEnvironment(), cwd = process.cwd(), onLog, debug = false } = options;
+  const { profile, config = {}, environment = processEnvironment(), cwd = callerDirectory(), onLog, debug = false } = options;
   const log = onLog ? createLogger({ clock: systemClock, level: debug ? "debug" : "warn", sink: onLog }) : silentLogger;
   const flags = Object.entries(config).map(([key, value]) => {
     checkInput(`config[${JSON.stringify(key)}]`, value, SETTING);

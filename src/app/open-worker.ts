@@ -13,6 +13,7 @@ import type {
   TaskDetails,
   TaskHandover,
 } from "./board-results.ts";
+import { callerDirectory, fromCaller } from "./caller-directory.ts";
 import { createApp } from "./create-app.ts";
 import { ENVIRONMENT } from "./open-holdfast.ts";
 import { type Operation, runOperation } from "./operation.ts";
@@ -78,10 +79,11 @@ export interface Worker extends AsyncDisposable {
 
 const OPTIONS: Readonly<Record<keyof OpenWorkerOptions, InputType>> = { environment: ENVIRONMENT, cwd: TEXT };
 
-/** @throws HoldfastError `invalid-input` in a process that is not a worker */
+/** @throws HoldfastError `invalid-input` in a process that is not a worker, `cwd-invalid` when its workspace was deleted and has no other name */
 export async function openWorker(options: OpenWorkerOptions = {}): Promise<Worker> {
   checkFields("options", options, OPTIONS);
-  const { environment = processEnvironment(), cwd = process.cwd() } = options;
+  const { environment = processEnvironment(), cwd = callerDirectory() } = options;
+  const workspace = environment.HOLDFAST_WORKSPACE ?? fromCaller({ cwd }, ".");
   const app = await createApp({ environment, cwd, program: "holdfast worker" });
   const { worker } = await app.kanban();
   if (worker === null) {
@@ -104,7 +106,7 @@ export async function openWorker(options: OpenWorkerOptions = {}): Promise<Worke
     task: worker.task,
     board: worker.board,
     profile: app.profile.name,
-    workspace: environment.HOLDFAST_WORKSPACE ?? cwd,
+    workspace,
     lost: gone.signal,
     context: async () => (await run(taskContext, {})).text,
     show: (id) => run(taskShow, { id }),

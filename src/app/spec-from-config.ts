@@ -1,5 +1,6 @@
 /** @module From configuration to the spec of a sandbox. */
 import { homedir } from "node:os";
+import { HoldfastError } from "../base/errors.ts";
 import type { Config } from "../config/schema.ts";
 import type { Capabilities } from "../sandbox/driver.ts";
 import { guardHome, parseVolume, WORKSPACE } from "../sandbox/drivers/docker/mounts.ts";
@@ -9,8 +10,8 @@ import { realPath } from "./real-path.ts";
 const CONTAINER_PIDS = 256;
 
 export interface Surroundings {
-  /** The caller's directory. */
-  readonly cwd: string;
+  /** The caller's directory. Null: it was deleted. */
+  readonly cwd: string | null;
   /** The home of all profiles. */
   readonly root: string;
 }
@@ -66,12 +67,18 @@ function mountsOf(terminal: Config["terminal"], { cwd, root }: Surroundings): Mo
   const home = homedir();
   const volumes = terminal.docker_volumes.map((entry) => parseVolume(entry, { home }));
   const free = !volumes.some(({ target }) => target === WORKSPACE);
-  const caller = terminal.docker_mount_cwd_to_workspace && free ? [{ source: cwd, target: WORKSPACE, readOnly: false }] : [];
-  const mounts = [...volumes, ...caller];
+  const mounts = [...volumes];
+  if (terminal.docker_mount_cwd_to_workspace && free) mounts.push({ source: cwd ?? deleted(), target: WORKSPACE, readOnly: false });
   for (const { source } of mounts) {
     if (!source.startsWith("/")) continue;
     const homes = { realHome: realPath(home), holdfastHome: realPath(root) };
     guardHome(realPath(source), { ...homes, allowed: terminal.docker_allow_home_mount });
   }
   return mounts;
+}
+
+function deleted(): never {
+  throw new HoldfastError("cwd-invalid", `the current directory should be bound to ${WORKSPACE}, but it has been deleted`, {
+    hint: "change to a directory that exists, or unset terminal.docker_mount_cwd_to_workspace",
+  });
 }

@@ -111,7 +111,8 @@ export const ERROR_KINDS = {
     retryable: false,
   },
   "cwd-invalid": {
-    meaning: "The working directory asked for does not exist in the sandbox or is not a directory.",
+    meaning:
+      "The working directory asked for does not exist in the sandbox or is not a directory, or the one that Holdfast was called from has been deleted.",
     fix: "Create it or choose another one.",
     retryable: false,
   },

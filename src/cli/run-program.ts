@@ -1,4 +1,5 @@
 /** @module The command line in the process it was started in. */
+import { callerDirectory } from "../app/caller-directory.ts";
 import { processEnvironment } from "../config/environment.ts";
 import { keepIgnored } from "./interrupt.ts";
 import { processTerminal } from "./render.ts";
@@ -9,14 +10,4 @@ export async function runProgram(args: readonly string[]): Promise<number> {
   const environment = processEnvironment();
   const terminal = processTerminal(environment.NO_COLOR);
   return runCli(words, { environment, cwd: callerDirectory(), terminal });
-}
-
-/** A directory that was deleted under the caller has no name; sessions then begin at home. */
-function callerDirectory(): string {
-  try {
-    return process.cwd();
-  } catch {
-    // ENOENT is the only way this fails.
-    return "~";
-  }
 }

@@ -59,8 +59,8 @@ export interface LifecycleOptions {
   audit: Audit;
   limits: OutputLimits;
   defaultTimeoutMs: number;
-  /** Where sessions begin: absolute inside the sandbox, or beginning with `~`. */
-  startDirectory: string;
+  /** Where sessions begin: absolute inside the sandbox, or beginning with `~`. Null: in a directory that was deleted. */
+  startDirectory: string | null;
 }
 
 export function createLifecycle({ driver, clock, log, idleMs, onDrift, audit, ...forCalls }: LifecycleOptions): Lifecycle {

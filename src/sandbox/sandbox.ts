@@ -35,8 +35,8 @@ export interface SandboxOptions {
   clock: Clock;
   limits: OutputLimits;
   defaultTimeoutMs: number;
-  /** Where sessions begin: absolute inside the sandbox, or beginning with `~`. */
-  startDirectory: string;
+  /** Where sessions begin: absolute inside the sandbox, or beginning with `~`. Null: in a directory that was deleted. */
+  startDirectory: string | null;
 }
 
 export function createSandbox({ ref, connection, clock, limits, defaultTimeoutMs, startDirectory }: SandboxOptions): Sandbox {

@@ -3,10 +3,12 @@ import { existsSync } from "node:fs";
 import { chmod, mkdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { createTestCli, PROGRAM } from "../helpers/cli.ts";
+import { createTestCli, LIBRARY, PROGRAM } from "../helpers/cli.ts";
 import { testIf } from "../helpers/requirements.ts";
 
 const NODE = [process.execPath, PROGRAM];
+/** Runs its arguments where there is nothing any more. */
+const DELETED = 'mkdir gone && cd gone && rmdir ../gone && exec "$@"';
 
 describe("the program runs", () => {
   test("without HOLDFAST_HOME, in the user's home", async () => {
@@ -30,15 +32,81 @@ describe("the program runs", () => {
     expect(existsSync(join(cli.directory, "state/sandboxes"))).toBe(true);
   });
 
-  test("from a directory that has been deleted; sessions then begin at home", async () => {
+  test("S32 from a directory that has been deleted, where no session begins and no relative path leads anywhere", async () => {
     await using cli = await createTestCli();
-    const script = 'mkdir gone && cd gone && rmdir ../gone && exec "$@"';
-    const program = ["sh", "-c", script, "sh", ...NODE];
-    expect(await cli.runProcess(["exec", "pwd"], { program })).toMatchObject({ status: 0, stdout: `${cli.env.HOME}\n`, stderr: "" });
-    expect(await cli.runProcess(["--version"], { program })).toMatchObject({ status: 0 });
-    const relative = await cli.runProcess(["exec", "pwd"], { program, env: { HOLDFAST_HOME: "state" } });
+    const from = (...words: string[]) => cli.runProcess(words, { program: ["sh", "-c", DELETED, "sh", ...NODE] });
+    const refused = async (words: string[], message: string, code = 1) => {
+      const { status, stdout, stderr } = await from(...words);
+      expect({ status, stdout }, stderr).toEqual({ status: code, stdout: "" });
+      expect(stderr).toMatch(/^error: .*current directory.* deleted\nhint: .*a directory that exists.*\n$/);
+      expect(stderr).toContain(message);
+    };
+    const canary = join(cli.env.HOME ?? "", "canary");
+    await writeFile(canary, "");
+    await writeFile(join(cli.env.HOME ?? "", "notes"), "");
+
+    // With words, and with nothing run: not in the home, where a command would find other files than its author meant.
+    await refused(["exec", "--", "rm -rf *"], "session default should begin in", 125);
+    await refused(["-c", "terminal.cwd=below", "exec", "--", "rm -rf *"], "session default should begin in", 125);
+    await refused(["-c", "terminal.daemon=off", "exec", "--session", "new", "--", "rm -rf *"], "session new should begin in", 125);
+    await refused(["process", "start", "--", "rm -rf *"], "session default should begin in");
+    expect(existsSync(canary)).toBe(true);
+
+    // Whatever begins or goes on elsewhere needs no directory of the caller.
+    expect(await from("--version")).toMatchObject({ status: 0, stderr: "" });
+    expect(await from("-c", "terminal.cwd=~", "exec", "--", "pwd")).toMatchObject({ status: 0, stdout: `${cli.env.HOME}\n`, stderr: "" });
+    expect(await from("exec", "--", "pwd")).toMatchObject({ status: 0, stdout: `${cli.env.HOME}\n`, stderr: "" });
+
+    await refused(["cp", "notes", ":/tmp/there"], "notes is relative to");
+    await refused(["cp", `:${canary}`, "copy"], "copy is relative to");
+    await refused(["cp", `:${canary}`, "."], ". is relative to");
+    await refused(["profile", "export", "default"], "default.tar.gz is relative to");
+    await refused(["profile", "import", "x.tar.gz"], "x.tar.gz is relative to");
+    const id = (await from("kanban", "create", "a task", "--body-file", canary)).stdout.trim();
+    expect(id).toMatch(/^t_/);
+    await refused(["kanban", "create", "a task", "--body-file", "notes"], "notes is relative to");
+    await refused(["kanban", "attach", id, "notes"], "notes is relative to");
+    await refused(["kanban", "backup", "copy.db"], "copy.db is relative to");
+    await refused(["kanban", "boards", "export", "default"], "default.kanban.tar.gz is relative to");
+    await refused(["kanban", "boards", "import", "x.kanban.tar.gz"], "x.kanban.tar.gz is relative to");
+    expect(await from("kanban", "attach", id, canary)).toMatchObject({ status: 0 });
+
+    const relative = await cli.runProcess(["exec", "pwd"], {
+      program: ["sh", "-c", DELETED, "sh", ...NODE],
+      env: { HOLDFAST_HOME: "state" },
+    });
     expect(relative).toMatchObject({ status: 125, stdout: "" });
     expect(relative.stderr).toMatch(/^error: HOLDFAST_HOME is relative .*\nhint: /);
+  });
+
+  test("S32 from a directory that has been deleted, also as a library", async () => {
+    await using cli = await createTestCli();
+    const script = `
+      import { openHoldfast, openWorker } from ${JSON.stringify(LIBRARY)};
+      const tell = (error) => console.log(error.code + ": " + error.message);
+      await using holdfast = await openHoldfast();
+      console.log((await holdfast.sandboxes.list()).length);
+      const box = await holdfast.sandbox();
+      await box.run("rm -rf *").then(() => console.log("it ran"), tell);
+      await box.start("rm -rf *").then(() => console.log("it ran"), tell);
+      await openWorker({ environment: { ...process.env, HOLDFAST_TASK: "t_1", HOLDFAST_RUN_TOKEN: "x" } }).catch(tell);
+      const settled = await openHoldfast({ cwd: process.env.HOME });
+      console.log((await (await settled.sandbox()).run("pwd")).stdout.trim());
+      await settled.close();`;
+    const file = join(cli.directory, "program.mjs");
+    await writeFile(file, script);
+    const program = ["sh", "-c", DELETED, "sh", process.execPath, file];
+    const { stdout, stderr } = await cli.runProcess([], { program });
+    expect({ lines: stdout.trimEnd().split("\n"), stderr }).toEqual({
+      lines: [
+        "0",
+        "cwd-invalid: session default should begin in the current directory, which has been deleted",
+        "cwd-invalid: session default should begin in the current directory, which has been deleted",
+        "cwd-invalid: . is relative to the current directory, which has been deleted",
+        cli.env.HOME,
+      ],
+      stderr: "",
+    });
   });
 
   test("from a directory that may be entered but not read", async () => {

@@ -1,7 +1,7 @@
 /** @module Copies the database of the boards while others write to it (K25). */
 import { stat } from "node:fs/promises";
-import { resolve } from "node:path";
 import * as z from "zod/mini";
+import { fromCaller } from "../caller-directory.ts";
 import { hostFailed } from "../host-file.ts";
 import { defineOperation } from "../operation.ts";
 import { backupTo } from "../upkeep/backups.ts";
@@ -14,7 +14,7 @@ export const boardBackup = defineOperation({
   async run(app, { file }) {
     const kanban = await app.kanban();
     kanban.person("copying the database");
-    const path = resolve(app.cwd, file);
+    const path = fromCaller(app, file);
     await backupTo(kanban.store, path).catch((error: unknown) => {
       throw hostFailed(path, error);
     });

@@ -1,12 +1,13 @@
 /** @module Writes a board into an archive. */
 import { constants } from "node:fs";
 import { copyFile, lstat, realpath } from "node:fs/promises";
-import { join, resolve, sep } from "node:path";
+import { join, sep } from "node:path";
 import * as z from "zod/mini";
 import { describeError, HoldfastError } from "../../base/errors.ts";
 import { listDirectory } from "../../base/list-directory.ts";
 import type { BoardFiles } from "../../board/files.ts";
 import { createStaging, packStaging, type Staging } from "../board-archive.ts";
+import { fromCaller } from "../caller-directory.ts";
 import { writeHostFile } from "../host-file.ts";
 import { defineOperation } from "../operation.ts";
 
@@ -35,7 +36,7 @@ export const boardExport = defineOperation({
     const kanban = await app.kanban();
     kanban.person("exporting a board");
     const { slug } = await kanban.existingBoard(wanted);
-    const path = resolve(app.cwd, file ?? `${slug}.kanban.tar.gz`);
+    const path = fromCaller(app, file ?? `${slug}.kanban.tar.gz`);
     if (!force) await refuseExisting(path);
     const board = await kanban.store.exportBoard(slug);
     await using staging = await createStaging(kanban.files);

@@ -1,6 +1,6 @@
 /** @module Makes a board from an archive that anybody may have made. */
 import { chmod, lstat, rename } from "node:fs/promises";
-import { basename, dirname, join, resolve } from "node:path";
+import { basename, dirname, join } from "node:path";
 import * as z from "zod/mini";
 import { HoldfastError, systemCode } from "../../base/errors.ts";
 import { listDirectory } from "../../base/list-directory.ts";
@@ -9,6 +9,7 @@ import type { Attachment } from "../../board/notes.ts";
 import { parseSlug } from "../../board/slug.ts";
 import { createStaging, type Staging, unpackStaging } from "../board-archive.ts";
 import { removeBoardFiles } from "../board-leftovers.ts";
+import { fromCaller } from "../caller-directory.ts";
 import { hostFailed } from "../host-file.ts";
 import type { Kanban } from "../kanban.ts";
 import { defineOperation } from "../operation.ts";
@@ -34,7 +35,7 @@ export const boardImport = defineOperation({
     const { store, files } = kanban;
     const by = kanban.person("importing a board");
     if (as !== undefined) parseSlug(as);
-    const file = resolve(app.cwd, named);
+    const file = fromCaller(app, named);
     await using staging = await createStaging(files);
     const data = await unpackStaging(staging, file).catch((error: unknown) => Promise.reject(hostFailed(file, error)));
     const slug = parseSlug(as ?? data.board.slug);

@@ -4,6 +4,7 @@ import * as z from "zod/mini";
 import { HoldfastError } from "../../base/errors.ts";
 import { DEFAULT_SESSION } from "../../base/names.ts";
 import { bounded } from "../bounded.ts";
+import { fromCaller } from "../caller-directory.ts";
 import { absoluteInSandbox, hostPlace, type Place, type PlaceInfo, sandboxPlace } from "../copy-place.ts";
 import type { App } from "../create-app.ts";
 import { defineOperation } from "../operation.ts";
@@ -99,7 +100,11 @@ async function open(
   { task, path }: CopyEnd,
   { session, make, signal }: { session: string; make: boolean; signal?: AbortSignal },
 ): Promise<Place> {
-  if (task === null) return hostPlace(path);
+  if (task === null) {
+    // Only asked: as it was written it says more to people.
+    fromCaller(app, path);
+    return hostPlace(path);
+  }
   if (!make) await existingSandbox(app, task);
   const { sandbox } = await useSandbox(app, task, signal);
   return sandboxPlace(sandbox.files, await absoluteInSandbox(sandbox, path, session), { task, path });

@@ -1,11 +1,11 @@
 /** @module Writes a profile into an archive that holds no secrets. */
 import { unlink, writeFile } from "node:fs/promises";
-import { resolve } from "node:path";
 import { Readable } from "node:stream";
 import * as z from "zod/mini";
 import { HoldfastError, systemCode } from "../../base/errors.ts";
 import { packProfile } from "../../profiles/archive.ts";
 import { type LeftOut, type PortableFile, SECRET_NAMES_FILE } from "../../profiles/portable.ts";
+import { fromCaller } from "../caller-directory.ts";
 import type { App } from "../create-app.ts";
 import { hostFailed, writeHostFile } from "../host-file.ts";
 import { defineOperation } from "../operation.ts";
@@ -31,7 +31,7 @@ export const profileExport = defineOperation({
   }),
   async run(app, { name, file, force }) {
     const { archive, ...about } = await exportArchive(app, name);
-    const path = resolve(file);
+    const path = fromCaller(app, file);
     await (force ? writeHostFile(path, Readable.from([archive]), { mode: 0o600 }) : writeNewFile(path, archive));
     return { ...about, file: path, bytes: archive.length };
   },

@@ -1,7 +1,6 @@
 /** @module Makes a profile from an archive that anybody may have made. */
 import { constants } from "node:fs";
 import { open } from "node:fs/promises";
-import { resolve } from "node:path";
 import * as z from "zod/mini";
 import { HoldfastError } from "../../base/errors.ts";
 import { parseProfileName } from "../../base/names.ts";
@@ -9,6 +8,7 @@ import { checkConfigText } from "../../config/check-text.ts";
 import { unpackProfile } from "../../profiles/archive.ts";
 import { DESCRIPTION_FILE, parseDescription } from "../../profiles/description.ts";
 import { CONFIG_FILE, MOST_BYTES, type PortableFile } from "../../profiles/portable.ts";
+import { fromCaller } from "../caller-directory.ts";
 import { hostFailed } from "../host-file.ts";
 import { defineOperation } from "../operation.ts";
 import { LeftOutShape } from "../schemas.ts";
@@ -30,7 +30,7 @@ export const profileImport = defineOperation({
   }),
   async run(app, { file, name: wanted }) {
     if (wanted !== undefined) parseProfileName(wanted);
-    const unpacked = await unpackProfile(await readArchive(resolve(file)));
+    const unpacked = await unpackProfile(await readArchive(fromCaller(app, file)));
     const { configured, warnings } = await checkFiles(unpacked.files, file);
     const made = await app.profiles.create(wanted ?? unpacked.name, { files: unpacked.files }).catch((error: unknown) => {
       if (!HoldfastError.isInstance(error) || error.code !== "profile-exists") throw error;

@@ -1,8 +1,8 @@
 /** @module holdfast kanban create. */
 
 import { readFile } from "node:fs/promises";
-import { resolve } from "node:path";
 import { type Command, Option } from "commander";
+import { fromCaller } from "../../app/caller-directory.ts";
 import { checkRepetition, checkZone } from "../../app/check-repeat.ts";
 import type { App } from "../../app/create-app.ts";
 import { hostFailed } from "../../app/host-file.ts";
@@ -72,7 +72,7 @@ export async function fieldsOf({ app, terminal, flags }: VerbInvocation) {
   const cron = text(flags, "cron");
   if (every !== undefined && cron !== undefined) throw notBoth("--every", "--cron");
   return given({
-    body: bodyFile === undefined ? text(flags, "body") : bodyFile === "-" ? await inputText(terminal) : await fileText(app.cwd, bodyFile),
+    body: bodyFile === undefined ? text(flags, "body") : bodyFile === "-" ? await inputText(terminal) : await fileText(app, bodyFile),
     priority: number(flags, "priority"),
     tenant: text(flags, "tenant"),
     workspace: text(flags, "workspace"),
@@ -144,8 +144,8 @@ async function createTask(title: string, invocation: VerbInvocation): Promise<vo
   for (const { text: why, fix } of warnings) terminal.warn(`nothing picks it up yet: ${why}${fix === null ? "" : ` (${fix})`}`);
 }
 
-async function fileText(directory: string, path: string): Promise<string> {
-  return readFile(resolve(directory, path), "utf8").catch((error: unknown) => Promise.reject(hostFailed(path, error)));
+async function fileText(app: App, path: string): Promise<string> {
+  return readFile(fromCaller(app, path), "utf8").catch((error: unknown) => Promise.reject(hostFailed(path, error)));
 }
 
 export function notBoth(one: string, other: string): HoldfastError {

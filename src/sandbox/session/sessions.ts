@@ -47,11 +47,18 @@ export interface SessionsOptions {
   connection: Connection;
   files: FileAccess;
   clock: Clock;
-  /** Absolute, or beginning with `~`. */
-  startDirectory: string;
+  /** Absolute, or beginning with `~`. Null: the caller's, which was deleted, so that no session can begin. */
+  startDirectory: string | null;
   /** What the sandbox was made from, where that is known. */
   image?: string | undefined;
   loginLimitMs?: number;
+}
+
+interface Start {
+  readonly name: string;
+  readonly directory: string;
+  readonly login: boolean;
+  readonly stop: AbortSignal;
 }
 
 export function createSessions(options: SessionsOptions): Sessions {
@@ -67,13 +74,13 @@ export function createSessions(options: SessionsOptions): Sessions {
   const begun = new Set<string>();
   const beginning = new Map<string, SharedWork<string[]>>();
 
-  const start = async (name: string, login: boolean, stop: AbortSignal): Promise<{ report: ShellReport | null; problem: string }> => {
+  const start = async ({ name, directory, login, stop }: Start): Promise<{ report: ShellReport | null; problem: string }> => {
     const { resultFile } = callFiles();
     const errors: string[] = [];
     // Also makes the directories that the shell writes to.
     await files.write(resultFile, new Uint8Array());
     await files.write(posix.join(directoryOf(name), ".keep"), new Uint8Array());
-    const spawning = connection.spawn(startArgv({ stateFile: stateFile(name), resultFile, cwd: startDirectory, login }), {
+    const spawning = connection.spawn(startArgv({ stateFile: stateFile(name), resultFile, cwd: directory, login }), {
       stdin: "none",
       onOutput: (chunk, stream) => void (stream === "stderr" && errors.length < 20 && errors.push(Buffer.from(chunk).toString("utf8"))),
     });
@@ -103,10 +110,10 @@ export function createSessions(options: SessionsOptions): Sessions {
   };
 
   /** Null when somebody removed the session while it was being made. */
-  const tryStart = async (name: string, login: boolean, stop: AbortSignal) => {
+  const tryStart = async (shell: Start) => {
     try {
-      const outcome = await start(name, login, stop);
-      const there = outcome.report !== null || (await files.list(directoryOf(name))).length > 0;
+      const outcome = await start(shell);
+      const there = outcome.report !== null || (await files.list(directoryOf(shell.name))).length > 0;
       return there ? outcome : null;
     } catch (error) {
       if (HoldfastError.isInstance(error) && error.facts.systemCode === "ENOENT") return null;
@@ -116,11 +123,13 @@ export function createSessions(options: SessionsOptions): Sessions {
 
   const make = async (name: string, stop: AbortSignal): Promise<string[]> => {
     if ((await files.list(directoryOf(name))).some((entry) => entry.name === "state")) return [];
+    if (startDirectory === null) throw noStartDirectory(name);
     await pruneCallFiles();
-    const first = (await tryStart(name, true, stop)) ?? (await start(name, true, stop));
+    const shell = { name, directory: startDirectory, login: true, stop };
+    const first = (await tryStart(shell)) ?? (await start(shell));
     if (first.report?.kind === "made") return [];
     if (first.report?.kind === "bad-cwd") throw badStartDirectory(startDirectory);
-    const second = await start(name, false, stop);
+    const second = await start({ ...shell, login: false });
     if (second.report?.kind === "made")
       return [`the login shell failed (${first.problem}), so session ${name} began without what it sets up`];
     throw new HoldfastError("session-failed", `session ${name} could not be made, because its shell failed: ${second.problem}`, {
@@ -173,6 +182,13 @@ export function createSessions(options: SessionsOptions): Sessions {
       return there;
     },
   };
+}
+
+function noStartDirectory(session: string): HoldfastError {
+  return new HoldfastError("cwd-invalid", `session ${session} should begin in the current directory, which has been deleted`, {
+    hint: "run the command from a directory that exists, or set terminal.cwd",
+    facts: { session },
+  });
 }
 
 function badStartDirectory(directory: string): HoldfastError {
