@@ -48,6 +48,18 @@ const HOMES: Home[] = [
     instead: "take a Clock",
   },
   {
+    what: "the system's way to start a program",
+    pattern: /\bimport\s*\{[^}]*\bspawn\b/,
+    home: "base/child.ts",
+    instead: "use spawnChild, whose errors always have a listener",
+  },
+  {
+    what: "a socket of its own",
+    pattern: /\b(?:createConnection|net\s*\.\s*connect)\b/,
+    home: "sandbox/daemon/link.ts",
+    instead: "use openSocket, whose errors always have a listener",
+  },
+  {
     what: "parts of process by another name",
     pattern: /\}\s*=\s*(?:globalThis\s*\.\s*)?process\b/,
     home: null,
@@ -126,6 +138,8 @@ describe("the check of homes", () => {
     ["const t = `${new Date().toISOString()}`;", "base/clock.ts"],
     ["const t = new Date;", "base/clock.ts"],
     ["const t = performance.now();", "base/clock.ts"],
+    ['import { type ChildProcess, spawn } from "node:child_process";', "base/child.ts"],
+    ['import {\n  createConnection,\n} from "node:net";', "sandbox/daemon/link.ts"],
   ])("finds %j outside its home", (text, home) => {
     expect(check("app/x.ts", text)).toHaveLength(1);
     expect(check(home, text)).toEqual([]);

@@ -43,6 +43,8 @@ export async function packStaging({ path }: Staging, board: ExportedBoard): Prom
   await writeFile(join(path, BOARD_FILE), JSON.stringify(board), { mode: 0o600 });
   const { stream } = await packTree(path, { maxBytes: MOST_BYTES, maxEntries: MOST_ENTRIES });
   const gzip = createGzip();
+  // Whoever reads is told, but that begins only when the file is open.
+  gzip.on("error", () => {});
   stream.on("error", (error) => gzip.destroy(error));
   return stream.pipe(gzip);
 }

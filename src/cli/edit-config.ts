@@ -1,9 +1,9 @@
 /** @module Editing config.yaml in the user's own editor, on a copy: what does not pass the checks never counts. */
-import { spawn } from "node:child_process";
 import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { App } from "../app/create-app.ts";
+import { spawnChild } from "../base/child.ts";
 import { describeError, HoldfastError } from "../base/errors.ts";
 import { readConfigText, replaceConfigText } from "../config/edit.ts";
 import { ignoreCtrlC } from "./interrupt.ts";
@@ -61,7 +61,7 @@ function editorOf({ environment }: App): string {
 /** The value may hold arguments (`code --wait`), so a shell takes it apart; the path is an argument of its own. */
 async function openEditor(editor: string, path: string): Promise<HoldfastError | null> {
   using _ = ignoreCtrlC();
-  const child = spawn("sh", ["-c", `${editor} "$1"`, "sh", path], { stdio: "inherit" });
+  const child = spawnChild("sh", ["-c", `${editor} "$1"`, "sh", path], { stdio: "inherit" });
   const end = await new Promise<string>((resolve) => {
     child.once("error", (error) => resolve(`could not be started: ${describeError(error)}`));
     child.once("exit", (code, signal) => resolve(code === 0 ? "" : `ended with ${signal ?? `status ${code}`}`));

@@ -1,6 +1,6 @@
 /** @module A worker that is a process of this machine, under no sandbox. */
-import { spawn } from "node:child_process";
 import { once } from "node:events";
+import { spawnChild } from "../base/child.ts";
 import { type Clock, within } from "../base/clock.ts";
 import { killTree } from "../base/process-tree.ts";
 import { type Job, MARK } from "./job.ts";
@@ -32,7 +32,7 @@ const LAST_OUTPUT_MS = 1000;
 export const startOnHost: StartWorker = async (job, { clock, onOutput }) => {
   const [program = "", ...args] = job.command;
   // A session of its own, so that signals of the supervisor's terminal and group do not reach it.
-  const child = spawn(program, args, {
+  const child = spawnChild(program, args, {
     cwd: job.workspace,
     env: { ...job.env, [MARK]: job.mark },
     stdio: ["ignore", "pipe", "pipe"],
@@ -42,6 +42,8 @@ export const startOnHost: StartWorker = async (job, { clock, onOutput }) => {
   // A program that cannot be started is told by the `spawn` below.
   ended.catch(() => {});
   const outputs = Promise.all([child.stdout, child.stderr].map((stream) => drain(stream, onOutput)));
+  // Awaited when it is ended; until then a failure must not count as unhandled.
+  outputs.catch(() => {});
   await once(child, "spawn");
   return {
     pid: child.pid,

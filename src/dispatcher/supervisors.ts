@@ -2,9 +2,10 @@
  * @module Supervisor processes that have not been told yet what to do. Starting one takes longer than everything else between a task that
  * is ready and its worker, so a dispatcher that stays keeps one in reserve.
  */
-import { type ChildProcess, spawn } from "node:child_process";
+import type { ChildProcess } from "node:child_process";
 import { closeSync, openSync } from "node:fs";
 import { join } from "node:path";
+import { spawnChild } from "../base/child.ts";
 import { HoldfastError } from "../base/errors.ts";
 import { randomId } from "../base/ids.ts";
 import { makeDirectory } from "../base/make-directory.ts";
@@ -71,18 +72,17 @@ async function start({ program, env, directory }: SupervisorsOptions): Promise<S
   const mark = randomId();
   const errors = openSync(join(directory, "supervisors.log"), "a", 0o600);
   try {
-    const child = spawn(command, args, { env: { ...env, [MARK]: mark }, stdio: ["pipe", "ignore", errors], detached: true, cwd: "/" });
+    const child = spawnChild(command, args, { env: { ...env, [MARK]: mark }, stdio: ["pipe", "ignore", errors], detached: true, cwd: "/" });
     await spawned(child);
     const found = findProcess(child.pid ?? 0);
     if (found === null) throw new HoldfastError("spawn-failed", "the supervisor of a worker ended at once", { facts: { program } });
-    // EPIPE: it was ended before it was told what to do, which the next look at its run finds out.
-    child.stdin?.on("error", () => {});
     child.unref();
     (child.stdin as { unref?: () => void } | null)?.unref?.();
     return {
       pid: found.pid,
       startedAt: found.startedAt,
       mark,
+      // One that was ended before it hears it is found out by the next look at its run.
       tell: (job) => void child.stdin?.end(`${JSON.stringify(job)}\n`),
       dismiss: () => void child.kill("SIGKILL"),
       onEnd: (listener) => void child.once("exit", listener),

@@ -97,6 +97,8 @@ export function createLineTransport(input: Readable, output: Writable): LineTran
     async start() {
       input.on("data", onData).once("end", onEnd).once("close", onEnd).once("error", onInputError);
       output.once("error", onOutputError);
+      // One that fails when we have hung up is of no interest, and must not end this process.
+      input.on("error", () => {});
     },
     async send(message: JSONRPCMessage) {
       const { promise, resolve, reject } = Promise.withResolvers<void>();

@@ -8,6 +8,7 @@ import { type DaemonCommand, startCall } from "../../src/sandbox/daemon/calls.ts
 import { type DaemonLink, linkDaemon } from "../../src/sandbox/daemon/link.ts";
 import { FROM_CLIENT, FROM_DAEMON } from "../../src/sandbox/daemon/types.ts";
 import { createFrameParser, createWriter, encodeFrame, type Frame } from "../../src/sandbox/daemon/wire.ts";
+import { connectSocket, makeSecret, proveLink, SOCKET_FILE } from "../../src/sandbox/drivers/shared/daemon-socket.ts";
 import { startDaemon } from "../helpers/daemon.ts";
 import { failureOf } from "../helpers/failure-of.ts";
 import { createManualClock } from "../helpers/manual-clock.ts";
@@ -227,6 +228,26 @@ describeIf("cc", "a daemon that dies", () => {
     await daemon.crash();
     expect(await lost).toMatchObject(LOST);
     await daemonLink.closed;
+  });
+
+  test("S20 before it has said who it is ends neither its client nor the patience of whoever waits", async () => {
+    const runDir = scratch.path;
+    await makeSecret(runDir);
+    const accepted = Promise.withResolvers<Socket>();
+    server = createServer({ pauseOnConnect: true }, accepted.resolve);
+    await new Promise<void>((resolve) => server?.listen(join(runDir, SOCKET_FILE), resolve));
+
+    const socket = await connectSocket(runDir);
+    if (typeof socket === "string") throw new Error(`the socket is ${socket}`);
+    // Bytes that nobody read make the end a reset of the connection. No other listener for errors than those that belong to the socket.
+    const closed = new Promise((resolve) => socket.once("close", resolve));
+    await new Promise((resolve) => socket.write("x", resolve));
+    (await accepted.promise).destroy();
+    await closed;
+    expect(socket.errored).toMatchObject({ code: "ECONNRESET" });
+    // By this clock the time for the handshake is never up.
+    const failure = await failureOf(proveLink(socket, { runDir, clock: createManualClock() }));
+    expect(failure).toMatchObject({ code: "daemon-failed", message: expect.stringContaining("ECONNRESET") });
   });
 
   test("and whose socket is replaced by a link to another's is not mistaken for it", async () => {

@@ -1,6 +1,7 @@
 /** @module Runs a verb of the board on the host, as the worker of a run and with nothing else. */
-import { type ChildProcess, spawn } from "node:child_process";
+import type { ChildProcess } from "node:child_process";
 import type { Readable } from "node:stream";
+import { spawnChild } from "../../base/child.ts";
 import type { Clock } from "../../base/clock.ts";
 import { HoldfastError } from "../../base/errors.ts";
 import { type Job, MARK } from "../../dispatcher/job.ts";
@@ -32,7 +33,7 @@ const LIMIT_MS = 5 * 60_000;
 export async function runVerb(job: Job, args: readonly string[], options: RunVerbOptions): Promise<VerbResult> {
   const { input, plain, workspace, program, clock, signal } = options;
   const [command = "", ...before] = program;
-  const child = spawn(command, [...before, ...args], {
+  const child = spawnChild(command, [...before, ...args], {
     cwd: job.workspace,
     // Who it is comes from what the supervisor was told, never from what was asked. The mark: if its supervisor is killed, whoever ends the run finds it.
     env: { ...plain, ...identityVariables(job), HOLDFAST_WORKSPACE: workspace, [MARK]: job.mark },
@@ -50,8 +51,6 @@ export async function runVerb(job: Job, args: readonly string[], options: RunVer
   const timer = clock.after(LIMIT_MS, () =>
     stop(new HoldfastError("operation-timeout", `the verb took more than ${LIMIT_MS / 60_000} minutes`)),
   );
-  // EPIPE: a verb that does not read its input.
-  child.stdin.on("error", () => {});
   child.stdin.end(input ?? "");
   const tooLong = () => stop(new HoldfastError("too-large", `the answer has more than ${LONGEST_OUTPUT} bytes`));
   try {

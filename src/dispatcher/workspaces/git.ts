@@ -1,6 +1,6 @@
 /** @module Running git on repositories of the user: no hooks, no questions, nothing of our own variables, and never without end. */
-import { spawn } from "node:child_process";
 import { homedir } from "node:os";
+import { spawnChild } from "../../base/child.ts";
 import type { Clock } from "../../base/clock.ts";
 import { describeError } from "../../base/errors.ts";
 import { refused } from "./refuse.ts";
@@ -53,7 +53,7 @@ export function createGit({ clock, path = SYSTEM_PATH, limitMs = LIMIT_MS }: Git
   const ask: Git["ask"] = (cwd, args, variables = {}) =>
     new Promise((resolve, reject) => {
       const what = `git ${args.find((arg) => !arg.startsWith("-")) ?? ""} in ${cwd}`;
-      const child = spawn("git", [...settings, ...args], {
+      const child = spawnChild("git", [...settings, ...args], {
         cwd,
         env: { ...base, ...variables },
         stdio: ["ignore", "pipe", "pipe"],

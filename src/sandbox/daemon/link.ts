@@ -72,6 +72,9 @@ export function openSocket(path: string): DaemonStream {
     return true;
   };
   const socket = createConnection({ path, onread: { buffer: () => receiver?.space() ?? first, callback } });
+  // Whoever waits for it is told. Without a listener an error would end this process: when the daemon dies before it has greeted us, nobody
+  // waits for the connection any more, and nobody for the greeting yet.
+  socket.on("error", () => {});
   return Object.assign(socket, {
     receive(wanted: Receiver) {
       receiver = wanted;
@@ -181,6 +184,8 @@ export async function linkDaemon(stream: DaemonStream, { secret, label, clock }:
   else stream.on("data", receiver.push);
   stream.on("error", (error) => fail(lost(describeError(error))));
   stream.on("close", () => fail(lost("the connection ended")));
+  // Of what has failed already no event comes any more.
+  if (stream.destroyed) fail(lost(stream.errored ? describeError(stream.errored) : "the connection ended"));
   stream.write(encodeFrame(FROM_CLIENT.hello, 0, Buffer.concat([MAGIC, ours])));
 
   const pid = await ready.promise;

@@ -1,9 +1,9 @@
 /** @module Coming to a container: over the socket that it shares with the host, else over the input and output of a relay in it. */
-import { spawn } from "node:child_process";
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { Duplex } from "node:stream";
 import { throwIfAborted } from "../../../base/abort.ts";
+import { spawnChild } from "../../../base/child.ts";
 import { type Clock, delay } from "../../../base/clock.ts";
 import { HoldfastError } from "../../../base/errors.ts";
 import { connectThroughDaemon } from "../../daemon/connection.ts";
@@ -80,7 +80,7 @@ export function wasOpened(runDir: string): boolean {
 
 /** The same protocol through the engine's own line to the container: for engines on other machines. */
 export function relayStream(program: string, id: string, env: Readonly<Record<string, string>>): Duplex {
-  const child = spawn(program, ["exec", "-i", id, DAEMON_PATH, "relay", "--socket", SOCKET_PATH], {
+  const child = spawnChild(program, ["exec", "-i", id, DAEMON_PATH, "relay", "--socket", SOCKET_PATH], {
     env: { ...env },
     stdio: ["pipe", "pipe", "ignore"],
   });

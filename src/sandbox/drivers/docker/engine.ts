@@ -1,8 +1,9 @@
 /** @module Runs the client of a container engine, within limits. */
-import { type ChildProcess, spawn } from "node:child_process";
+import type { ChildProcess } from "node:child_process";
 import { constants } from "node:os";
 import type { Readable } from "node:stream";
 import { throwIfAborted } from "../../../base/abort.ts";
+import { spawnChild } from "../../../base/child.ts";
 import type { Clock } from "../../../base/clock.ts";
 import { describeError, HoldfastError, systemCode } from "../../../base/errors.ts";
 
@@ -95,7 +96,7 @@ export function describeCommand(program: string, args: readonly string[]): strin
 function start(program: string, args: readonly string[], env: Record<string, string>): ChildProcess {
   try {
     // A group of its own: Ctrl-C in the terminal is for us to handle, and helpers of the client die with it.
-    return spawn(program, args, { env, detached: true, stdio: ["ignore", "pipe", "pipe"] });
+    return spawnChild(program, args, { env, detached: true, stdio: ["ignore", "pipe", "pipe"] });
   } catch (error) {
     throw new HoldfastError("backend-broken", `cannot start ${program}: ${describeError(error)}`, {
       facts: { program, systemCode: systemCode(error) },

@@ -1,9 +1,10 @@
 /** @module Real pipes for child processes on the host. */
-import { execFile, spawn } from "node:child_process";
+import { execFile } from "node:child_process";
 import { once } from "node:events";
 import { closeSync, constants, mkdtempSync, openSync, rmdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { promisify } from "node:util";
+import { spawnChild } from "../../../base/child.ts";
 import { describeError, HoldfastError, systemCode } from "../../../base/errors.ts";
 
 const run = promisify(execFile);
@@ -59,15 +60,13 @@ export async function createOutputPipes(directory: string, count: number): Promi
 export async function createInputPipe(): Promise<HostPipe> {
   // Privileged mode ignores BASH_ENV and inherited functions. Node's pipes are sockets, and bash takes a socket for a login from afar:
   // without --norc it would read ~/.bashrc. Not descriptor 3: under a low limit on open files bash takes that one for its own end.
-  const maker = spawn("bash", ["--norc", "-p", "-c", "exec 9< <(:) && echo made && read -r"], { stdio: ["pipe", "pipe", "ignore"] });
+  const maker = spawnChild("bash", ["--norc", "-p", "-c", "exec 9< <(:) && echo made && read -r"], { stdio: ["pipe", "pipe", "ignore"] });
   try {
     // Without a free descriptor it has no streams, and fails here.
     await once(maker, "spawn");
     const made = Promise.withResolvers<unknown>();
     maker.stdout.once("data", made.resolve);
     maker.once("exit", () => made.reject(new Error("bash ended before it had made one")));
-    // EPIPE: it has ended already.
-    maker.stdin.on("error", () => {});
     await made.promise;
     return openToChild(`/proc/${maker.pid}/fd/9`);
   } catch (error) {

@@ -1,8 +1,9 @@
 /** @module A process on the host itself, in its own session, with true pipes and an end that no grandchild can delay. */
-import { type ChildProcess, spawn } from "node:child_process";
+import type { ChildProcess } from "node:child_process";
 import { closeSync } from "node:fs";
 import { Socket } from "node:net";
 import { constants } from "node:os";
+import { spawnChild } from "../../../base/child.ts";
 import type { Clock } from "../../../base/clock.ts";
 import { describeError, HoldfastError, systemCode } from "../../../base/errors.ts";
 import { killTree, type TreeSelector } from "../../../base/process-tree.ts";
@@ -67,7 +68,7 @@ function discard(pipes: readonly HostPipe[]) {
 async function startChild({ program, args, env, cwd }: HostProcessOptions, input: HostPipe | undefined, outputs: readonly HostPipe[]) {
   const [out, err = out] = outputs;
   try {
-    const child = spawn(program, args, { cwd, env, detached: true, stdio: [input?.theirs ?? "ignore", out?.theirs, err?.theirs] });
+    const child = spawnChild(program, args, { cwd, env, detached: true, stdio: [input?.theirs ?? "ignore", out?.theirs, err?.theirs] });
     const exited = new Promise<ExitStatus>((resolve) => child.once("exit", (code, signal) => resolve(exitStatus(code, signal))));
     await started(child);
     return { pid: child.pid as number, exited };

@@ -1,7 +1,8 @@
 /** @module Short programs of our own in a container without a daemon, all in one shell, because each `exec` of its own costs a tenth of a second. */
-import { type ChildProcess, spawn } from "node:child_process";
+import type { ChildProcess } from "node:child_process";
 import { Socket } from "node:net";
 import type { Readable } from "node:stream";
+import { spawnChild } from "../../../../base/child.ts";
 import type { Clock, Timer } from "../../../../base/clock.ts";
 import { randomId } from "../../../../base/ids.ts";
 import { quoteArgv } from "../../../quote.ts";
@@ -92,10 +93,8 @@ interface ErrandShell {
 
 function openShell({ program, args, env }: ErrandOptions): ErrandShell {
   const token = randomId();
-  const child = spawn(program, [...args, "sh", "-c", ERRANDS_SCRIPT, "sh", token], { env, detached: true, stdio: "pipe" });
-  // EPIPE, or a client that cannot be started: its output ends, which is how it shows.
-  child.stdin.on("error", () => {});
-  child.on("error", () => {});
+  // What fails about it shows as the end of its output.
+  const child = spawnChild(program, [...args, "sh", "-c", ERRANDS_SCRIPT, "sh", token], { env, detached: true, stdio: "pipe" });
   return { child, streams: [child.stdout, child.stderr].map((stream: Readable) => splitFrames(stream, token)) };
 }
 

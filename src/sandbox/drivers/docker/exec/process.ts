@@ -1,8 +1,9 @@
 /** @module One program that a client of the engine has started in a container: its streams, its end, and the loss of the container. */
-import { type ChildProcess, spawn } from "node:child_process";
+import type { ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import { constants } from "node:os";
 import type { Readable } from "node:stream";
+import { spawnChild } from "../../../../base/child.ts";
 import type { Clock } from "../../../../base/clock.ts";
 import { describeError, HoldfastError, systemCode } from "../../../../base/errors.ts";
 import type { ExitStatus, OutputStream, SandboxProcess, SpawnOptions } from "../../../driver.ts";
@@ -109,9 +110,7 @@ export async function startExec(options: ExecProcessOptions): Promise<SandboxPro
 async function startClient({ program, args, env, stdin, shown }: ExecProcessOptions): Promise<ChildProcess> {
   try {
     // A group of its own: Ctrl-C in the terminal is for us to handle.
-    const child = spawn(program, args, { env, detached: true, stdio: [stdin === "pipe" ? "pipe" : "ignore", "pipe", "pipe"] });
-    // EPIPE: the program has ended without reading all of its input, which is normal.
-    child.stdin?.on("error", () => {});
+    const child = spawnChild(program, args, { env, detached: true, stdio: [stdin === "pipe" ? "pipe" : "ignore", "pipe", "pipe"] });
     await once(child, "spawn");
     return child;
   } catch (error) {
