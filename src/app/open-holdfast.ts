@@ -133,7 +133,7 @@ export interface Holdfast extends AsyncDisposable {
    * @default `HOLDFAST_KANBAN_BOARD`, then the choice of `holdfast kanban boards switch`, then `default`
    */
   board(slug?: string): Board;
-  /** A turn of the agent is over: sandboxes that do not persist are torn down, the others stay. */
+  /** A turn of the agent is over: a sandbox stays as it is, unless `terminal.container_persistent` is false; then this process lets go of it. */
   endTurn(task?: string): Promise<void>;
   readonly config: {
     get(key: string): Promise<unknown>;

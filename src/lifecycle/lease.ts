@@ -14,7 +14,7 @@ import type { Teardown } from "./teardown.ts";
 
 /**
  * Giving it back (`await using`) ends nothing: within a turn the next holder finds the sandbox as it was left. What does not persist
- * goes with `cleanup`, with the end of the turn, when it is idle, and when the lifecycle is closed.
+ * goes with `cleanup`, with the end of the turn if it keeps no files, when it is idle, and when the lifecycle is closed.
  */
 export interface Lease extends AsyncDisposable {
   /**

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { createManualClock } from "../../test/helpers/manual-clock.ts";
-import { FLEETING, type OpenCall, openBench, openCall, ownerOf } from "../../test/services/lifecycle-bench.ts";
+import { FLEETING, type OpenCall, openBench, openCall, ownerOf, PERSISTENT } from "../../test/services/lifecycle-bench.ts";
 import type { SandboxDriver } from "../sandbox/driver.ts";
 import type { Lease } from "./lifecycle.ts";
 
@@ -71,8 +71,10 @@ test("S23 S25 S26 S27 whatever the order: no sandbox goes under a call unless fo
       const leases = new Map<string, Promise<Lease>>();
       const calls: { task: string; call: Promise<OpenCall> }[] = [];
       const begun: Promise<unknown>[] = [];
+      // One of them keeps its files, so that no end of a turn may remove it.
+      const kept = { ...PERSISTENT, persist: false };
       const acquire = (task: string) => {
-        const lease = lifecycle.acquire(ownerOf(task), FLEETING);
+        const lease = lifecycle.acquire(ownerOf(task), task === "t1" ? kept : FLEETING);
         leases.set(task, lease);
         begun.push(lease);
         return lease;
@@ -108,6 +110,7 @@ test("S23 S25 S26 S27 whatever the order: no sandbox goes under a call unless fo
       expect(await lifecycle.close()).toEqual({ left: [] });
       expect(referee.faults).toEqual([]);
       expect(await bench.existing()).toEqual([]);
+      expect(bench.audited.filter(({ task, reason }) => task === "t1" && reason === "turn ended")).toEqual([]);
     }),
     { numRuns: 20 },
   );

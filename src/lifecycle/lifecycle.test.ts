@@ -321,16 +321,26 @@ describe("cleaning up", () => {
     expect(await existing()).toEqual([]);
   });
 
-  test("S26 the end of a turn leaves a persistent sandbox alone and tears down another", async () => {
+  test.each([true, false])("S26 the end of a turn leaves a sandbox alone that keeps its files (persists: %j)", async (persist) => {
     const { lifecycle, existing, asked } = createBench();
-    await lifecycle.acquire(owner, PERSISTENT);
-    await lifecycle.acquire(other, FLEETING);
+    const spec = { ...PERSISTENT, persist };
+    await lifecycle.acquire(owner, spec);
     await lifecycle.endTurn(owner);
-    await lifecycle.endTurn(other);
-    expect((await existing()).map((ref) => ref.owner.task)).toEqual(["t1"]);
+    expect(await existing()).toHaveLength(1);
     // Left alone altogether: the line is still open.
-    await lifecycle.acquire(owner, PERSISTENT);
+    await lifecycle.acquire(owner, spec);
     expect(asked.filter((what) => what === "connect t1")).toHaveLength(1);
+    await lifecycle.close();
+    expect(await existing()).toHaveLength(persist ? 1 : 0);
+  });
+
+  test("S21 S26 the end of a turn lets go of a sandbox that keeps no files, which is removed unless it persists", async () => {
+    const { lifecycle, existing, lines } = createBench();
+    await lifecycle.acquire(owner, { ...FLEETING, persist: true });
+    await lifecycle.acquire(other, FLEETING);
+    await Promise.all([lifecycle.endTurn(owner), lifecycle.endTurn(other)]);
+    expect((await existing()).map((ref) => ref.owner.task)).toEqual(["t1"]);
+    expect(lines).toEqual({ opened: 2, closed: 2 });
   });
 
   test("giving a lease back ends nothing, and the lease is then of no more use", async () => {

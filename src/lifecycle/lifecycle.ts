@@ -37,7 +37,10 @@ export interface Lifecycle extends AsyncDisposable {
   visit(ref: SandboxRef): Promise<Sandbox>;
   /** Removes a sandbox that ended long ago; what would outlive it stays. */
   prune(ref: SandboxRef): Promise<void>;
-  /** A turn is over: what persists is left alone, connection and all; anything else is torn down. */
+  /**
+   * A turn is over: a sandbox that keeps its files is left alone, connection, processes and all, whether or not it outlives this
+   * process; of any other this process lets go, by the rule of its spec.
+   */
   endTurn(owner: Owner): Promise<void>;
   /** True when no teardown is pending, or none is any more before the time is up. */
   waitForCleanup(timeoutMs: number): Promise<boolean>;
@@ -119,7 +122,7 @@ export function createLifecycle({ driver, clock, log, idleMs, onDrift, audit, ..
     prune: async (ref) => void (await teardown.remove(ref, "pruned", { ended: true })),
     async endTurn(owner) {
       const entry = registry.get(owner);
-      if (entry && !entry.spec.persist) await teardown.letGo(entry, "turn ended");
+      if (entry && !entry.spec.keepFiles) await teardown.letGo(entry, "turn ended");
     },
     async waitForCleanup(timeoutMs) {
       return (await problemWithin(untilQuiet(teardown), { clock, limitMs: timeoutMs, late: () => "late" })) === null;

@@ -10,9 +10,9 @@ export interface Mount {
 export interface SandboxSpec {
   readonly backend: string;
   readonly image: string | null;
-  /** Stays when its last user leaves; otherwise it is torn down at the end of a turn or process. */
+  /** Outlives the process that made it; otherwise it is removed at the end of that process, or when nobody has used it for long. */
   readonly persist: boolean;
-  /** Files in its home and workspace survive the sandbox itself. */
+  /** Files in its home and workspace survive the sandbox itself, which nobody lets go of between two turns. */
   readonly keepFiles: boolean;
   /** Where new sessions begin; null leaves it to the driver. */
   readonly cwd: string | null;

@@ -6,6 +6,7 @@ import { createManualClock } from "../helpers/manual-clock.ts";
 import { containerSpec, describeEngines, engineBench, LONG } from "./engine-bench.ts";
 
 const FLEETING = containerSpec({ persist: false });
+const DROPPED = { ...FLEETING, keepFiles: false };
 
 describeEngines("teardown of containers", (engine) => {
   test("S21 cleanup leaves a container that persists alone, and the next use finds it", async () => {
@@ -75,12 +76,37 @@ describeEngines("teardown of containers", (engine) => {
       const [kept, fleeting, turn] = [bench.owner("kept"), bench.owner("fleeting"), bench.owner("turn")];
       const { sandbox } = await lifecycle.acquire(kept, containerSpec());
       await lifecycle.acquire(fleeting, FLEETING);
-      await lifecycle.acquire(turn, FLEETING);
+      await lifecycle.acquire(turn, DROPPED);
       expect(await bench.containers()).toHaveLength(3);
       await Promise.all([lifecycle.endTurn(kept), lifecycle.endTurn(turn), lifecycle.releaseTask(fleeting), lifecycle.releaseTask(kept)]);
       expect(await bench.containers()).toMatchObject([{ id: sandbox.ref.id, state: "running" }]);
       await (await bench.process()).releaseTask(kept, { forceRemove: true });
       expect(await bench.containers()).toEqual([]);
+    },
+    LONG,
+  );
+
+  test.each([true, false])(
+    "S26 A1 between two turns everything stays: host name, /tmp, a login and what runs (persists: %j)",
+    async (persist) => {
+      const bench = await engineBench(engine());
+      const spec = containerSpec({ persist });
+      const lifecycle = await bench.process();
+      const look = "hostname; cat /tmp/x ~/.login; echo $TOKEN; kill -0 $(cat /tmp/server) && echo serving";
+      const first = await lifecycle.acquire(bench.owner(), spec);
+      await first.sandbox.run("echo it >/tmp/x; echo logged-in >~/.login; export TOKEN=mine");
+      await first.sandbox.run("sleep 600 >/dev/null 2>&1 & echo $! >/tmp/server");
+      const before = await first.sandbox.run(look);
+      expect(before.stdout).toMatch(/^\w+\nit\nlogged-in\nmine\nserving\n$/);
+      const started = await first.sandbox.processes.start("sleep 600");
+      await lifecycle.endTurn(bench.owner());
+      // A sandbox that persists is found by another process as well.
+      const next = await (persist ? await bench.process() : lifecycle).acquire(bench.owner(), spec);
+      expect(await next.sandbox.run(look)).toMatchObject({ stdout: before.stdout, restarted: false, replaced: null });
+      expect(await next.sandbox.processes.list()).toMatchObject([{ id: started.id, state: "running" }]);
+      expect(await bench.containers()).toHaveLength(1);
+      await lifecycle.close({ limitMs: 60_000 });
+      expect(await bench.containers()).toHaveLength(persist ? 1 : 0);
     },
     LONG,
   );

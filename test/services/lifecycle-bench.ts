@@ -131,7 +131,7 @@ export function ownerOf(task: string): Owner {
 }
 
 export const PERSISTENT = sandboxSpec({ persist: true });
-export const FLEETING = sandboxSpec({ persist: false });
+export const FLEETING = sandboxSpec({ persist: false, keepFiles: false });
 
 export interface OpenCall {
   readonly result: Promise<CallResult>;
