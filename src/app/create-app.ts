@@ -45,6 +45,11 @@ export interface AppOptions {
   program?: string;
   /** What one task has for itself: the app is for that one alone. */
   ofTask?: TaskSettings | undefined;
+  /**
+   * The installs in which this process has looked for orphaned sandboxes.
+   * @default a set of its own, which the apps that are made from this one share
+   */
+  swept?: Set<string>;
 }
 
 /** Everything an operation may use. Parts are made when they are first asked for, and only once. */
@@ -82,7 +87,15 @@ export interface App {
 }
 
 export async function createApp(options: AppOptions): Promise<App> {
-  const { environment, cwd, flags = [], clock = systemClock, log = silentLogger, program = "holdfast library" } = options;
+  const {
+    environment,
+    cwd,
+    flags = [],
+    clock = systemClock,
+    log = silentLogger,
+    program = "holdfast library",
+    swept = new Set(),
+  } = options;
   const root = holdfastHome(environment);
   const profiles = createProfiles(root);
   const profile = await selectProfile(profiles, { flag: options.profile, variable: environment.HOLDFAST_PROFILE });
@@ -116,6 +129,7 @@ export async function createApp(options: AppOptions): Promise<App> {
         return value;
       },
       audit,
+      swept,
       clock,
       log,
     };
@@ -186,11 +200,11 @@ export async function createApp(options: AppOptions): Promise<App> {
       ofTasks.set(key, own);
       return own;
     },
-    withSettings: (ofTask) => createApp({ ...options, profile: profile.name, ofTask }),
+    withSettings: (ofTask) => createApp({ ...options, swept, profile: profile.name, ofTask }),
     onBackend: (name) =>
-      createApp({ ...options, profile: profile.name, flags: [...flags, { name: "backend", key: "terminal.backend", value: name }] }),
+      createApp({ ...options, swept, profile: profile.name, flags: [...flags, { name: "backend", key: "terminal.backend", value: name }] }),
     kanban,
-    forProfile: (name) => createApp({ ...options, profile: name }),
+    forProfile: (name) => createApp({ ...options, swept, profile: name }),
     async close() {
       if (kanban.started()) await (await kanban())[Symbol.asyncDispose]();
       const own = lifecycle.started() ? (await lifecycle()).close() : { left: [] };

@@ -36,7 +36,10 @@ export function whenItGoes(kept: Kept, { rules, isolatesFiles, now }: KeepingOpt
         ? `it stops by itself when nothing has used it for ${rules.idle_stop_seconds} s (terminal.idle_stop_seconds); its files stay`
         : "it does not stop by itself (terminal.idle_stop_seconds is 0)",
     );
-    if (!kept.persists) sentences.push(`it is removed when the process that made it ends, or has not used it for ${rules.lifetime_seconds} s (it was made not to persist)`);
+    if (!kept.persists)
+      sentences.push(
+        `it is removed when the process that made it ends, or has not used it for ${rules.lifetime_seconds} s (it was made not to persist)`,
+      );
   }
   if (isolatesFiles) sentences.push(reaping(kept, rules, now));
   sentences.push("`holdfast sandbox rm` removes it, and its files with it");

@@ -164,6 +164,9 @@ const OPTIONS: Readonly<Record<keyof OpenHoldfastOptions, InputType>> = {
 
 const CHOICE: Readonly<Record<keyof SandboxChoice, InputType>> = { image: TEXT, backend: TEXT };
 
+/** Several objects of one program are one process. */
+const SWEPT = new Set<string>();
+
 const SETTING: InputType = {
   expected: "a value that JSON can hold",
   fits(value) {
@@ -184,7 +187,7 @@ export async function openHoldfast(options: OpenHoldfastOptions = {}): Promise<H
     checkInput(`config[${JSON.stringify(key)}]`, value, SETTING);
     return { name: "config", key, value };
   });
-  const app = await createApp({ environment, cwd, profile, flags, log });
+  const app = await createApp({ environment, cwd, profile, flags, log, swept: SWEPT });
   // Loaded now, so that a mistake in it is the first thing a program hears of.
   await app.config();
   return toHoldfast(app);

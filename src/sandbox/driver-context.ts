@@ -22,6 +22,8 @@ export interface DriverContext {
   variable(name: string): string | undefined;
   /** For what a driver ends by itself, with nobody having asked for it. */
   readonly audit: Audit;
+  /** Installs in which this process has looked for orphans: it does so once, however many drivers, profiles and tasks it has (S28). */
+  readonly swept: Set<string>;
   readonly clock: Clock;
   readonly log: Logger;
 }

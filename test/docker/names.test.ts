@@ -5,6 +5,7 @@ import { afterEach, beforeAll, beforeEach, expect, test } from "vitest";
 import { createTestCli, type TestCli } from "../helpers/cli.ts";
 import { ENGINE_LIMIT_MS, type TestEngine, testEngine } from "../helpers/engine.ts";
 import { engineVariables } from "../helpers/engine-harness.ts";
+import { BASE_IMAGE } from "../helpers/engine-image.ts";
 import { describeIf } from "../helpers/requirements.ts";
 import { containerSpec, describeEngines, engineBench, LONG } from "./engine-bench.ts";
 
@@ -53,6 +54,27 @@ describeEngines("owners whose names are made to be mistaken", (engine) => {
   );
 });
 
+describeEngines("with the labels of Hermes", (engine) => {
+  test.each(["emoji-😀-here", "task/with:weird*chars"])(
+    "S12 a container that Hermes made for task %s is found, and is the one that is used",
+    async (task) => {
+      const bench = await engineBench(engine());
+      // As Hermes shortens the names: one `_` for each character.
+      const value = task.replace("😀", "_").replace(/[/:*]/g, "_");
+      const profile = bench.owner().install;
+      const labels = { "hermes-agent": "1", "hermes-task-id": value, "hermes-profile": profile, "holdfast-install": bench.owner().install };
+      const given = Object.entries(labels).flatMap(([name, text]) => ["--label", `${name}=${text}`]);
+      const id = await bench.ask("run", "-d", ...given, BASE_IMAGE, "sh", "-c", "mkdir -p /workspace; exec sleep infinity");
+      const driver = await bench.driver({ settings: { label_prefix: "hermes" } });
+      const lease = await bench.lifecycle(driver).acquire(bench.owner(task, profile), containerSpec());
+      expect(lease).toMatchObject({ origin: "found", sandbox: { ref: { id } } });
+      expect((await lease.sandbox.run("echo in")).stdout).toBe("in\n");
+      expect((await bench.containers()).map((container) => container.id)).toEqual([id]);
+    },
+    LONG,
+  );
+});
+
 describeIf(["cc", "dockerd", "mmdebstrap"], "on the command line of the docker backend", () => {
   let engine: TestEngine;
   let cli: TestCli;
@@ -67,14 +89,16 @@ describeIf(["cc", "dockerd", "mmdebstrap"], "on the command line of the docker b
   afterEach(() => cli[Symbol.asyncDispose]());
   const everything = async () => (await readdir(dirname(cli.home), { recursive: true })).sort();
 
-  test("S12 a name that leads elsewhere is refused, by every verb and before anything is written", async () => {
+  test("S12 a name that cannot be printed is refused, by every verb and before anything is written", async () => {
     await cli.run(["config", "path"], { env });
     const before = await everything();
-    const tasks = ["../../x", "a/b", ".", "..", "a\\b", "/etc", "~", "a\nb", "x".repeat(300), "", " "];
-    for (const task of tasks) {
-      // In an argument of cp these would be paths of the host.
-      const copied = /^(\.\.?|~)?$|\//.test(task) ? [] : [["cp", "-", `${task}:/tmp/file`]];
-      for (const line of [["exec", "--task", task, "--", "true"], ["sandbox", "rm", "--force", "--", task], ...copied]) {
+    for (const task of ["a\nb", "a\u001bb", "x".repeat(300), "", " ", " a", "a "]) {
+      const lines = [
+        ["exec", "--task", task, "--", "true"],
+        ["sandbox", "rm", "--force", "--", task],
+        ["cp", "--task", task, "-", ":/tmp/file"],
+      ];
+      for (const line of lines) {
         const { status, stderr } = await cli.run(line, { env });
         expect(status, `${JSON.stringify(task)}: ${stderr}`).not.toBe(0);
         expect(stderr, JSON.stringify(line)).toMatch(/is not a valid task name/);
@@ -88,6 +112,29 @@ describeIf(["cc", "dockerd", "mmdebstrap"], "on the command line of the docker b
     }
     expect(await everything()).toEqual(before);
   });
+
+  test(
+    "S12 S16 any other name has its own sandbox, below the one directory, for every verb",
+    async () => {
+      const tasks = ["task/with:weird*chars", "task_with_weird_chars", "../../x", "/etc", "..", "~", "-a", "a\\b", "emoji-😀-here"];
+      const exec = (task: string, command: string) => cli.runProcess(["exec", `--task=${task}`, "--", command], { env });
+      for (const [index, task] of tasks.entries()) {
+        expect(await exec(task, `echo ${index} >/workspace/me`)).toMatchObject({ status: 0, stderr: "" });
+        const copied = await cli.run(["cp", `--task=${task}`, ":/workspace/me", "-"], { env });
+        expect(copied, task).toEqual({ status: 0, stdout: `${index}\n`, stderr: "" });
+        expect(JSON.parse((await cli.run(["sandbox", "inspect", "--json", "--", task], { env })).stdout)).toMatchObject({
+          task,
+          sessions: [{ name: "default" }],
+        });
+      }
+      for (const [index, task] of tasks.entries()) expect((await exec(task, "cat me")).stdout).toBe(`${index}\n`);
+      const listed = await cli.json<{ task: string }[]>(["sandbox", "ls"], { env });
+      expect(listed.map(({ task }) => task).sort()).toEqual([...tasks].sort());
+      for (const task of tasks) expect((await cli.run(["sandbox", "rm", "--", task], { env })).status).toBe(0);
+      expect(await cli.json(["sandbox", "ls"], { env })).toEqual([]);
+    },
+    2 * LONG,
+  );
 
   test(
     "S8 the home directory is not mounted, under whatever name, unless that is allowed",

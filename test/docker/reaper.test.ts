@@ -1,7 +1,11 @@
 import { existsSync } from "node:fs";
-import { expect, test } from "vitest";
+import { expect, onTestFinished, test } from "vitest";
+import { profileCreate } from "../../src/app/operations/profile-create.ts";
+import { sandboxUp } from "../../src/app/operations/sandbox-up.ts";
 import { systemClock } from "../../src/base/clock.ts";
 import { createLabels } from "../../src/sandbox/drivers/docker/labels.ts";
+import { BASE_IMAGE, USER_IMAGE } from "../helpers/engine-image.ts";
+import { cliBench } from "./cli-bench.ts";
 import { containerSpec, describeEngines, type EngineBench, engineBench, LONG } from "./engine-bench.ts";
 
 const LIFETIME_SECONDS = 300;
@@ -45,6 +49,35 @@ describeEngines("orphaned containers", (engine) => {
       await bench.ask("stop", "-t", "0", again.id);
       await reaping.create(bench.owner("new"), containerSpec());
       expect(await tasks(bench)).toContain("old");
+    },
+    LONG,
+  );
+
+  test(
+    "S28 one process looks for them once, however many tasks, images and profiles it has",
+    async () => {
+      const { exec, later, containers, run } = await cliBench(engine());
+      const stopped = async (task: string) => {
+        await exec("-t", task, "--", "true");
+        expect(await run("sandbox", "stop", task)).toMatchObject({ status: 0 });
+      };
+      const there = async () => (await containers()).filter(({ state }) => state === "exited").length;
+      const app = await later(2 * LIFETIME_SECONDS + 1);
+      await stopped("first");
+      await sandboxUp.run(app, { task: "one", image: undefined, backend: undefined });
+      expect(await there()).toBe(0);
+      await stopped("second");
+      // Each of these has a driver of its own.
+      await sandboxUp.run(app, { task: "two", image: USER_IMAGE, backend: undefined });
+      await sandboxUp.run(app, { task: "three", image: BASE_IMAGE, backend: "docker" });
+      await profileCreate.run(app, { name: "other" });
+      const other = await app.forProfile("other");
+      onTestFinished(async () => void (await other.close()));
+      await sandboxUp.run(other, { task: "four", image: undefined, backend: undefined });
+      expect(await there()).toBe(1);
+      // Another process does.
+      await sandboxUp.run(await later(2 * LIFETIME_SECONDS + 1), { task: "five", image: undefined, backend: undefined });
+      expect(await there()).toBe(0);
     },
     LONG,
   );

@@ -12,6 +12,8 @@ export function driverContext(given: Partial<DriverContext> & Pick<DriverContext
     settings: defaultSettings(),
     variable: () => undefined,
     audit: () => {},
+    // A process of its own, as far as the others can tell.
+    swept: new Set(),
     clock: systemClock,
     log: silentLogger,
     ...given,

@@ -17,6 +17,11 @@ test.each([
   expect(parseEnd(text)).toEqual({ task, path });
 });
 
+test("S12 a task whose name cannot stand before a colon is named apart", () => {
+  expect(parseEnd(":out", "task/with:weird*chars")).toEqual({ task: "task/with:weird*chars", path: "out" });
+  expect(parseEnd("build:out", "task/with:weird*chars")).toEqual({ task: "build", path: "out" });
+});
+
 test("- is a stream, and an empty path is refused", () => {
   expect(parseEnd("-")).toBe("stream");
   expect(() => parseEnd("")).toThrow(expect.objectContaining({ code: "usage" }));

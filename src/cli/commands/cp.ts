@@ -12,6 +12,7 @@ import { addHelpNotes, type RegisterVerb, type VerbInvocation } from "../verb.ts
 const MEGABYTE = 1024 * 1024;
 
 interface CopyFlags {
+  task: string;
   session: string;
   maxMb?: number;
   maxEntries?: number;
@@ -22,6 +23,7 @@ export const register: RegisterVerb = (command, { runner }) => {
   addJsonFlag(command)
     .argument("<source>", "PATH on the host, :PATH in the sandbox of task default, TASK:PATH in another, or - for what is piped in")
     .argument("<target>", "the same; - is standard output")
+    .option("-t, --task <task>", "the task of :PATH, also one whose name cannot stand before a colon, such as a/b", DEFAULT_TASK)
     .option("-s, --session <name>", "relative paths in a sandbox begin in the directory of this session", DEFAULT_SESSION)
     .option("--max-mb <number>", "copy no more than this (default: 4096 for a tree, no limit for a file)", numberFor("--max-mb"))
     .option(
@@ -41,8 +43,8 @@ export const register: RegisterVerb = (command, { runner }) => {
 };
 
 async function cp(from: string, to: string, { app, terminal, flags }: VerbInvocation): Promise<number> {
-  const { session, maxMb, maxEntries, json = false } = flags as unknown as CopyFlags;
-  const [source, target] = [parseEnd(from), parseEnd(to)];
+  const { task, session, maxMb, maxEntries, json = false } = flags as unknown as CopyFlags;
+  const [source, target] = [parseEnd(from, task), parseEnd(to, task)];
   const limits = { ...(maxMb === undefined ? {} : { maxBytes: Math.round(maxMb * MEGABYTE) }), maxEntries };
   return interruptible(terminal, async (signal) => {
     const options = { session, signal, ...limits };
@@ -58,13 +60,13 @@ async function cp(from: string, to: string, { app, terminal, flags }: VerbInvoca
 }
 
 /** A path that begins with `.` or `/`, or has a slash before its first colon, is the host's. */
-export function parseEnd(text: string): CopyEnd | "stream" {
+export function parseEnd(text: string, ofColon = DEFAULT_TASK): CopyEnd | "stream" {
   if (text === "-") return "stream";
   if (text === "")
     throw new HoldfastError("usage", "a path is empty", { hint: "write . for the directory you are in, or : for the session's" });
   const [, task, path] = /^([^./][^/:]*|):(.*)$/s.exec(text) ?? [];
   if (task === undefined || path === undefined) return { task: null, path: text };
-  return { task: task === "" ? DEFAULT_TASK : task, path: path === "" ? "." : path };
+  return { task: task === "" ? ofColon : task, path: path === "" ? "." : path };
 }
 
 function inSandbox(end: CopyEnd): CopyEnd & { task: string } {

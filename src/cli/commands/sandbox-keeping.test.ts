@@ -41,7 +41,7 @@ describe("sandbox up", () => {
     expect(backend).toMatchObject({ status: 1, stdout: "" });
     expect(backend.stderr).toContain("lokal");
     expect(backend.stderr).toContain("the settings of task build");
-    expect((await cli.run(["sandbox", "up", "../build", "--backend", "local"])).stderr).toContain("is not a valid task name");
+    expect((await cli.run(["sandbox", "up", "two\nlines", "--backend", "local"])).stderr).toContain("is not a valid task name");
     expect(await cli.json(["sandbox", "ls"])).toEqual([]);
     await expect(readdir(join(cli.home, "tasks"))).rejects.toThrow("ENOENT");
     expect((await cli.run(["exec", "-t", "build", "--", "echo fine"])).stdout).toBe("fine\n");

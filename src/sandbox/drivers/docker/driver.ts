@@ -36,7 +36,7 @@ const TOP_LIMIT_MS = 10_000;
 const CREATE_ATTEMPTS = 5;
 
 export function createDriver(context: DriverContext): SandboxDriver {
-  const { sandboxDir, hostEnv, settings, audit, clock, log } = context;
+  const { sandboxDir, hostEnv, settings, audit, swept, clock, log } = context;
   const root = join(sandboxDir, NAME);
   const labels = createLabels(settings.label_prefix);
   let found: CheckedEngine | undefined;
@@ -60,6 +60,7 @@ export function createDriver(context: DriverContext): SandboxDriver {
     clock,
     log,
     audit,
+    swept,
     ownerOf,
     async onRemoved(owner, of) {
       const { createdAt } = labels.factsOf(of);

@@ -97,9 +97,9 @@ export function createLabels(prefix: string): Labels {
   };
 }
 
-/** S12: the form that other systems use, too. */
+/** S12: the form that other systems use, too, with one `_` for each character, however many units it has. */
 export function labelValue(text: string | undefined): string {
-  return (text ?? "").replace(/[^A-Za-z0-9_.-]/g, "_").slice(0, LONGEST_VALUE) || "unknown";
+  return (text ?? "").replace(/[^A-Za-z0-9_.-]/gu, "_").slice(0, LONGEST_VALUE) || "unknown";
 }
 
 function adoptedOwner(profile: string | undefined, task: string | undefined, filter: OwnerFilter): Owner | null {

@@ -18,6 +18,8 @@ export interface OrphanReaperOptions {
   readonly clock: Clock;
   readonly log: Logger;
   readonly audit: Audit;
+  /** Of the whole process. */
+  readonly swept: Set<string>;
   /** Null when it is not one of ours. */
   ownerOf(container: InspectedContainer, filter: OwnerFilter): Owner | null;
   /** Clears what a container had on the host. */
@@ -30,12 +32,11 @@ export function orphanAgeMs({ lifetime_seconds }: Pick<DriverSettings, "lifetime
 }
 
 /** Never fails: an engine that does means that nothing was removed. Returns how many were. */
-export function createOrphanReaper({ containers, labels, settings, clock, log, audit, ownerOf, onRemoved }: OrphanReaperOptions) {
-  let done = false;
+export function createOrphanReaper({ containers, labels, settings, clock, log, audit, swept, ownerOf, onRemoved }: OrphanReaperOptions) {
   const oldestMs = orphanAgeMs(settings);
   return async ({ install, profile }: Owner): Promise<number> => {
-    if (done || !settings.docker_orphan_reaper) return 0;
-    done = true;
+    if (swept.has(install) || !settings.docker_orphan_reaper) return 0;
+    swept.add(install);
     let removed = 0;
     try {
       for (const container of await containers.list([...labels.filterArgs({ install, profile }), "--filter", "status=exited"])) {
