@@ -16,7 +16,15 @@ export type {
   TaskRun,
   TaskStatus,
 } from "./app/board-results.ts";
-export { type Box, type Holdfast, type OpenHoldfastOptions, openHoldfast, type SandboxChoice } from "./app/open-holdfast.ts";
+export {
+  type Box,
+  type CleanupOptions,
+  type Holdfast,
+  type OpenHoldfastOptions,
+  openHoldfast,
+  type RemoveOptions,
+  type SandboxChoice,
+} from "./app/open-holdfast.ts";
 export { type OpenWorkerOptions, openWorker, type Worker } from "./app/open-worker.ts";
 export type { ProcessHandle } from "./app/process-handle.ts";
 export type {

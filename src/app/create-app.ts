@@ -82,6 +82,8 @@ export interface App {
   forProfile(name: string): Promise<App>;
   /** The boards, opened when first asked for. */
   kanban(): Promise<Kanban>;
+  /** True when no teardown is pending in this process, or none is any more before the time is up. */
+  waitForCleanup(timeoutMs: number): Promise<boolean>;
   /** Ends what runs in this process by the rules of each sandbox, and says what it had to leave. */
   close(): Promise<{ left: readonly string[] }>;
 }
@@ -205,6 +207,11 @@ export async function createApp(options: AppOptions): Promise<App> {
       createApp({ ...options, swept, profile: profile.name, flags: [...flags, { name: "backend", key: "terminal.backend", value: name }] }),
     kanban,
     forProfile: (name) => createApp({ ...options, swept, profile: name }),
+    async waitForCleanup(timeoutMs) {
+      const own = lifecycle.started() ? (await lifecycle()).waitForCleanup(timeoutMs) : true;
+      const others = [...ofTasks.values()].map(async (other) => (await other).waitForCleanup(timeoutMs));
+      return (await Promise.all([own, ...others])).every((done) => done);
+    },
     async close() {
       if (kanban.started()) await (await kanban())[Symbol.asyncDispose]();
       const own = lifecycle.started() ? (await lifecycle()).close() : { left: [] };

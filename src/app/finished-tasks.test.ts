@@ -49,7 +49,7 @@ async function openBoard() {
       return { sandboxes: sandboxes.toSorted(), workspaces: tasks.filter((id) => existsSync(files.workspace("default", id))).toSorted() };
     },
     async [Symbol.asyncDispose]() {
-      for (const task of made) await sandboxRemove.run(writer, { task, force: true }).catch(() => {});
+      for (const task of made) await sandboxRemove.run(writer, { task, force: true, files: true }).catch(() => {});
       await writer.close();
       await board[Symbol.asyncDispose]();
     },

@@ -42,7 +42,7 @@ export function whenItGoes(kept: Kept, { rules, isolatesFiles, now }: KeepingOpt
       );
   }
   if (isolatesFiles) sentences.push(reaping(kept, rules, now));
-  sentences.push("`holdfast sandbox rm` removes it, and its files with it");
+  sentences.push("`holdfast sandbox rm` removes it");
   return sentences;
 }
 
@@ -61,7 +61,7 @@ function reaping({ state, stoppedAt }: Kept, rules: KeepingRules, now: number): 
 export function whatStays({ kept, isolatesFiles }: { kept: boolean; isolatesFiles: boolean }): string {
   if (!isolatesFiles) return "commands work on the host's own files, which stay whatever becomes of the sandbox";
   return kept
-    ? "the files in its home and workspace are on the host and stay for the next one of the task, unless `holdfast sandbox rm` removes them"
+    ? "the files in its home and workspace are on the host and stay for the next one of the task, unless `holdfast sandbox rm --files` removes them"
     : "nothing: its files go with it";
 }
 

@@ -1,5 +1,5 @@
 /** @module The library's front door: sandboxes for programs, with the same rules and configuration as the command line. */
-import { CALLBACK, checkFields, checkInput, FLAG, type InputType, MAP, TEXT } from "../base/check-input.ts";
+import { CALLBACK, checkFields, checkInput, FLAG, type InputType, MAP, NUMBER, TEXT } from "../base/check-input.ts";
 import { systemClock } from "../base/clock.ts";
 import { createLogger, type LogRecord, silentLogger } from "../base/log.ts";
 import { DEFAULT_TASK } from "../base/names.ts";
@@ -103,6 +103,28 @@ export interface Box {
     /** @throws HoldfastError `session-not-found` */
     remove(name: string): Promise<void>;
   };
+  /**
+   * This program needs the sandbox no more for now: its connection is closed, and the sandbox removed only if it does not persist; the next
+   * use of this object finds it again, or makes a new one. With `forceRemove` it is removed in any case, with all that runs in it. Harmless
+   * when there is none.
+   */
+  cleanup(options?: CleanupOptions): Promise<void>;
+}
+
+export interface RemoveOptions {
+  /** @default false */
+  readonly force?: boolean;
+  /** @default false */
+  readonly files?: boolean;
+}
+
+/** How this program lets go of a sandbox. */
+export interface CleanupOptions {
+  /**
+   * Removes the sandbox also if it persists, and whatever runs in it. The files of one that keeps them stay.
+   * @default false
+   */
+  readonly forceRemove?: boolean;
 }
 
 export interface Holdfast extends AsyncDisposable {
@@ -124,9 +146,12 @@ export interface Holdfast extends AsyncDisposable {
     /** Removes sandboxes that ended long ago, and what others have left behind; with `dryRun` only tells. */
     prune(options?: { all?: boolean; dryRun?: boolean; files?: boolean }): Promise<PruneReport>;
     inspect(task: string): Promise<SandboxDetails>;
-    /** @throws HoldfastError `busy` without `force`, while something runs in it */
-    remove(task: string, options?: { force?: boolean }): Promise<void>;
-    reset(task: string, options?: { force?: boolean }): Promise<void>;
+    /**
+     * The files in the home and workspace of a sandbox that keeps them stay, and are in `kept`; `files` removes them as well.
+     * @throws HoldfastError `busy` without `force`, while something runs in it
+     */
+    remove(task: string, options?: RemoveOptions): Promise<{ kept: readonly string[] }>;
+    reset(task: string, options?: RemoveOptions): Promise<{ kept: readonly string[] }>;
   };
   /**
    * The tasks of a board, in the name of the profile.
@@ -135,6 +160,10 @@ export interface Holdfast extends AsyncDisposable {
   board(slug?: string): Board;
   /** A turn of the agent is over: a sandbox stays as it is, unless `terminal.container_persistent` is false; then this process lets go of it. */
   endTurn(task?: string): Promise<void>;
+  /** A session or chat is over: as `Box.cleanup`, also for a task of which this program holds nothing. */
+  releaseTask(task?: string, options?: CleanupOptions): Promise<void>;
+  /** True when nothing that this program lets go of is still being removed or closed, or is any more within that many milliseconds. */
+  waitForCleanup(timeoutMs: number): Promise<boolean>;
   readonly config: {
     get(key: string): Promise<unknown>;
     list(): Promise<readonly ConfigEntry[]>;
@@ -161,6 +190,8 @@ const OPTIONS: Readonly<Record<keyof OpenHoldfastOptions, InputType>> = {
   onLog: CALLBACK,
   debug: FLAG,
 };
+
+const CLEANUP: Readonly<Record<keyof CleanupOptions, InputType>> = { forceRemove: FLAG };
 
 const CHOICE: Readonly<Record<keyof SandboxChoice, InputType>> = { image: TEXT, backend: TEXT };
 
@@ -209,8 +240,8 @@ function toHoldfast(app: App): Holdfast {
       stop: async (task, options) => void (await runOperation(app, sandboxStop, { force: false, ...options, task })),
       prune: (options) => runOperation(app, sandboxPrune, { ...options }),
       inspect: (task) => runOperation(app, sandboxInspect, { task }),
-      remove: async (task, options) => void (await runOperation(app, sandboxRemove, { force: false, ...options, task })),
-      reset: async (task, options) => void (await runOperation(app, sandboxReset, { force: false, ...options, task })),
+      remove: async (task, options) => keptOf(await runOperation(app, sandboxRemove, { ...options, task })),
+      reset: async (task, options) => keptOf(await runOperation(app, sandboxReset, { ...options, task })),
     },
     board(slug) {
       if (slug !== undefined) checkInput("slug", slug, TEXT);
@@ -219,6 +250,15 @@ function toHoldfast(app: App): Holdfast {
     async endTurn(task = DEFAULT_TASK) {
       const own = await app.forTask(task);
       await (await own.lifecycle()).endTurn(await own.owner(task));
+    },
+    async releaseTask(task = DEFAULT_TASK, options = {}) {
+      const forceRemove = forced(options);
+      const own = await app.forTask(task);
+      await (await own.lifecycle()).releaseTask(await own.owner(task), { forceRemove });
+    },
+    async waitForCleanup(timeoutMs) {
+      checkInput("timeoutMs", timeoutMs, NUMBER);
+      return app.waitForCleanup(timeoutMs);
     },
     config: {
       get: async (key) => (await runOperation(app, configGet, { key })).value,
@@ -235,8 +275,18 @@ function toHoldfast(app: App): Holdfast {
   };
 }
 
+function keptOf({ kept }: { kept: readonly string[] }): { kept: readonly string[] } {
+  return { kept };
+}
+
+/** Only that: what else the lifecycle may be asked for is for operations. */
+function forced(options: CleanupOptions): boolean {
+  checkFields("options", options, CLEANUP);
+  return options.forceRemove === true;
+}
+
 async function openBox(app: App, task: string): Promise<Box> {
-  const { origin, sandbox } = await useSandbox(app, task);
+  const { origin, sandbox, cleanup } = await useSandbox(app, task);
   return {
     task,
     origin,
@@ -257,5 +307,6 @@ async function openBox(app: App, task: string): Promise<Box> {
       list: () => sessionList.run(app, { task }),
       remove: async (session) => void (await runOperation(app, sessionRemove, { task, session })),
     },
+    cleanup: async (options = {}) => cleanup({ forceRemove: forced(options) }),
   };
 }

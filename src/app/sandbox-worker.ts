@@ -123,7 +123,7 @@ export async function endRunInSandbox(
 export async function removeTaskSandbox(app: App, task: string, profile: string): Promise<boolean> {
   return asProfile(app, profile, async (own) => {
     try {
-      await sandboxRemove.run(own, { task, force: true });
+      await sandboxRemove.run(own, { task, force: true, files: true });
       return true;
     } catch (error) {
       if (HoldfastError.isInstance(error) && error.code === "sandbox-not-found") return false;

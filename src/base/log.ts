@@ -4,6 +4,9 @@ import type { Clock } from "./clock.ts";
 export const LOG_LEVELS = ["debug", "info", "warn", "error"] as const;
 export type LogLevel = (typeof LOG_LEVELS)[number];
 
+/** A field of a record that only repeats what is thrown as well, so that nobody is shown both. */
+export const THROWN = "thrown";
+
 export type LogFields = Readonly<Record<string, unknown>>;
 
 export interface LogRecord {

@@ -4,7 +4,7 @@ import { type AppOptions, createApp } from "../app/create-app.ts";
 import { isPersonWithClaim, WAY_BACK } from "../app/worker-identity.ts";
 import { systemClock } from "../base/clock.ts";
 import { describeError, HoldfastError, wrapError } from "../base/errors.ts";
-import { createLogger } from "../base/log.ts";
+import { createLogger, THROWN } from "../base/log.ts";
 import { parseFlag } from "../config/flags.ts";
 import { flagsOf, type GlobalFlags } from "./flags.ts";
 import { EXIT_HANGUP } from "./interrupt.ts";
@@ -106,7 +106,10 @@ function appOptions({ environment, cwd, terminal }: CliOptions, { profile, confi
   const log = createLogger({
     clock: systemClock,
     level: debug ? "debug" : "warn",
-    sink: (record) => (debug ? terminal.log(record) : terminal.warn(record.message)),
+    sink(record) {
+      if (debug) terminal.log(record);
+      else if (record.fields[THROWN] !== true) terminal.warn(record.message);
+    },
   });
   return { environment, cwd, profile, flags: config.map((text) => parseFlag("-c", text)), log };
 }

@@ -59,9 +59,9 @@ async function look(owner: Owner, { driver, log, signal }: AttachOptions): Promi
   }
 }
 
-/** A backend that does not answer makes no sandbox either, and asking it again would only take as long. */
+/** A backend that is not there or does not answer makes no sandbox either, and asking it again would only take as long. */
 function isSilent(error: unknown): boolean {
-  return HoldfastError.isInstance(error) && error.code === "engine-not-responding";
+  return HoldfastError.isInstance(error) && (error.code === "engine-not-responding" || error.code === "engine-not-found");
 }
 
 function rank({ state }: SandboxRef): number {

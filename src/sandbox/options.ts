@@ -71,6 +71,6 @@ export const sandboxOptions = {
   }),
   container_persistent: option(z.boolean(), {
     default: true,
-    help: "Containers: keep the files in workspace and home when a container goes by itself or is replaced; `sandbox rm` removes them",
+    help: "Containers: keep the files in workspace and home when a container goes; `sandbox rm --files` removes them",
   }),
 };

@@ -48,6 +48,19 @@ describe("a driver with a log", () => {
     expect(records.at(-1)).toMatchObject({ level: "info", message: "list failed", fields: { ms: 250, error: "the engine is away" } });
   });
 
+  test.each([
+    ["engine-not-found", "Docker executable not found in PATH or known install locations"],
+    ["engine-not-responding", "Docker daemon is not responding: `docker version` gave no answer within 5 s"],
+  ] as const)("S1 S2 %s is an ERROR record, once, in the words of the error", async (code, message) => {
+    const inner = createBench().driver;
+    const away = () => Promise.reject(new HoldfastError(code, message));
+    const bench = createBench();
+    const { driver, records } = logging({ ...inner, list: away, create: away, prepare: away });
+    const lifecycle = bench.lifecycleOver(driver);
+    await expect(lifecycle.acquire(ownerOf("t1"), PERSISTENT)).rejects.toMatchObject({ code });
+    expect(records.filter(({ level }) => level === "error")).toMatchObject([{ message, fields: { operation: "list", thrown: true } }]);
+  });
+
   test("keeps the abilities of the driver: no more, no fewer", () => {
     const { activity: _, ...without } = createBench().driver;
     const { driver } = logging(without);

@@ -1,7 +1,7 @@
 /** @module A decorator that logs every operation of a driver and changes nothing. */
 import type { Clock } from "../base/clock.ts";
-import { describeError } from "../base/errors.ts";
-import type { LogFields, Logger } from "../base/log.ts";
+import { describeError, HoldfastError } from "../base/errors.ts";
+import { type LogFields, type Logger, THROWN } from "../base/log.ts";
 import type { Abortable, Owner, PrepareOptions, SandboxDriver, SandboxRef } from "./driver.ts";
 import type { SandboxSpec } from "./spec.ts";
 
@@ -21,8 +21,10 @@ export function withLog(driver: SandboxDriver, { clock, log }: WithLogOptions): 
       log.debug(`${operation} done`, { ...fields, ms: ms() });
       return result;
     } catch (error) {
+      const failed = { ...fields, ms: ms(), error: describeError(error) };
       // Whoever asked for it hears of it, too.
-      log.info(`${operation} failed`, { ...fields, ms: ms(), error: describeError(error) });
+      if (isAway(error)) log.error(error.message, { ...failed, [THROWN]: true });
+      else log.info(`${operation} failed`, failed);
       throw error;
     }
   };
@@ -44,6 +46,11 @@ export function withLog(driver: SandboxDriver, { clock, log }: WithLogOptions): 
     }),
     ...(activity && { activity: (ref: SandboxRef) => logged("activity", about(ref), () => activity(ref)) }),
   };
+}
+
+/** Not a failure of this one operation: nothing works any more (S1, S2). */
+function isAway(error: unknown): error is HoldfastError {
+  return HoldfastError.isInstance(error) && (error.code === "engine-not-found" || error.code === "engine-not-responding");
 }
 
 function about({ id, owner }: SandboxRef): LogFields {

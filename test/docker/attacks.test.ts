@@ -47,7 +47,7 @@ describeIf([...NEEDS], "what others do at the same moment", () => {
       const { cli, env, exec, containers, placeOf } = await cliBench(engine);
       await exec("--", `cd /workspace && mkdir many && cd many && seq ${MANY} | xargs touch`);
       const many = join(await placeOf("default"), "workspace/many");
-      const removal = cli.start(["sandbox", "rm", "default", "--force"], { env, input: "" });
+      const removal = cli.start(["sandbox", "rm", "default", "--force", "--files"], { env, input: "" });
       onTestFinished(() => void removal.child.kill("SIGKILL"));
       await eventually(() => listDirectory(many).length < MANY, "the files are being removed");
       removal.child.kill("SIGSTOP");

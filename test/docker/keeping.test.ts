@@ -89,7 +89,7 @@ describeEngines("keeping containers", (engine) => {
 
       // Nothing runs in it now.
       expect((await run("sandbox", "stop", "default")).status).toBe(0);
-      expect((await run("sandbox", "rm", "default")).status).toBe(0);
+      expect((await run("sandbox", "rm", "default", "--files")).status).toBe(0);
       expect(await containers()).toEqual([]);
       // Of this installation, not of the task.
       expect(await filesBelow(join(cli.home, "sandboxes"))).toEqual([expect.stringContaining("/docker/bin/holdfastd-")]);
@@ -119,6 +119,32 @@ describeEngines("keeping containers", (engine) => {
         expect.stringContaining("was stopped"),
         expect.stringContaining(`${id} was removed: asked for; by holdfast sandbox rm`),
       ]);
+    },
+    LONG,
+  );
+
+  test(
+    "S22 the files of a sandbox that keeps them stay when it is removed or reset, which says where, and go with --files",
+    async () => {
+      const { run, json, exec, placeOf } = await cliBench(engine());
+      await exec("--", "echo work >/workspace/file");
+      const place = await placeOf("default");
+      const workspace = join(place, "workspace");
+      const reset = await json<{ removed: Listed; kept: string[]; made: Listed }>("sandbox", "reset", "default");
+      expect(reset.kept).toEqual([workspace]);
+      expect(reset.made.id).not.toBe(reset.removed.id);
+      expect(await exec("--", "cat file; echo it >~/note")).toBe("work");
+      const removed = await run("sandbox", "rm", "default");
+      const where = `the files in ${workspace} and ${join(place, "home")} stay (--files removes them as well)`;
+      expect(removed).toEqual({ status: 0, stdout: "", stderr: `note: the sandbox of task default is gone; ${where}\n` });
+      expect((await readdir(place)).sort()).toEqual(["home", "workspace"]);
+      // Also when it is asked for again, with no sandbox there.
+      expect((await run("sandbox", "rm", "default")).stderr).toContain(where);
+      expect(await exec("--", "cat file ~/note")).toBe("work\nit");
+      expect(await json("sandbox", "reset", "default", "--files")).toMatchObject({ kept: [] });
+      expect(await exec("--", "ls -A /workspace ~")).not.toMatch(/file|note/);
+      expect(await json("sandbox", "rm", "default")).toMatchObject({ kept: [] });
+      expect(await filesBelow(place).catch(() => [])).toEqual([]);
     },
     LONG,
   );
@@ -163,7 +189,7 @@ describeEngines("keeping containers", (engine) => {
       const refusal = /NONE:never|must be lowercase/;
       expect(failed).toMatchObject({ status: 1, stderr: expect.stringMatching(refusal) });
       expect((await run("exec", "-t", "three", "true")).stderr).toMatch(refusal);
-      expect(await json("sandbox", "rm", "three")).toEqual({ removed: null });
+      expect(await json("sandbox", "rm", "three")).toEqual({ removed: null, kept: [] });
       expect(await exec("-t", "three", "--", "id -u")).toBe("0");
     },
     LONG,

@@ -130,7 +130,7 @@ describeIf(["cc", "mmdebstrap", "dockerd"], "the command line and containers tha
   );
 
   test(
-    "S30 rm of a task whose container is gone removes the files that it has left",
+    "S22 S30 rm of a task whose container is gone removes the files that it has left only when that is asked for",
     async () => {
       const bench = await cliBench(await testEngine());
       const { run, exec, containers, placeOf, engine: itself } = bench;
@@ -138,7 +138,9 @@ describeIf(["cc", "mmdebstrap", "dockerd"], "the command line and containers tha
       await exec("-t", "other", "--", "echo kept >/workspace/note");
       const place = await placeOf("build");
       await itself.run(["rm", "-f", ...(await containers()).map(({ id }) => id)]);
-      const { status, stderr } = await run("sandbox", "rm", "build");
+      expect(await run("sandbox", "rm", "build")).toMatchObject({ status: 0, stderr: expect.stringContaining(join(place, "workspace")) });
+      expect(await readFile(join(place, "workspace/note"), "utf8")).toBe("old\n");
+      const { status, stderr } = await run("sandbox", "rm", "build", "--files");
       expect({ status, stderr }).toMatchObject({ status: 0 });
       expect(existsSync(place)).toBe(false);
       expect(await readFile(join(await placeOf("other"), "workspace/note"), "utf8")).toBe("kept\n");

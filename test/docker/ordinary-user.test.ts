@@ -64,7 +64,7 @@ describeIf(["cc", "mmdebstrap", "dockerd"], `a user who is not root, on an engin
         done
         id -u`;
       expect(await run("exec", "--", script)).toMatchObject({ status: 0, stdout: "0\n", stderr: "" });
-      expect(await run("sandbox", "rm", "default")).toMatchObject({ status: 0 });
+      expect(await run("sandbox", "rm", "default", "--files")).toMatchObject({ status: 0 });
       expect(await containers()).toEqual([]);
       expect(existsSync(await tasks()) ? await readdir(await tasks()) : []).toEqual([]);
 
@@ -73,7 +73,7 @@ describeIf(["cc", "mmdebstrap", "dockerd"], `a user who is not root, on an engin
       const next = await run("exec", "--json", "--", "ls -A /workspace");
       expect(next.status, next.stderr).toBe(0);
       expect(JSON.parse(next.stdout)).toMatchObject({ exitCode: 0, stdout: "..odd\n.dot\ndeep\n", replaced: { lost: expect.any(Array) } });
-      expect(await run("sandbox", "rm", "default")).toMatchObject({ status: 0 });
+      expect(await run("sandbox", "rm", "default", "--files")).toMatchObject({ status: 0 });
       expect(existsSync(await tasks()) ? await readdir(await tasks()) : []).toEqual([]);
       // Nothing of what cleared up is left either.
       expect((await engine.run(["ps", "-aq"])).stdout).toBe("");

@@ -2,7 +2,9 @@ import { existsSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
+import { openHoldfast } from "../../src/app/open-holdfast.ts";
 import { createManualClock } from "../helpers/manual-clock.ts";
+import { cliBench } from "./cli-bench.ts";
 import { containerSpec, describeEngines, engineBench, LONG } from "./engine-bench.ts";
 
 const FLEETING = containerSpec({ persist: false });
@@ -107,6 +109,40 @@ describeEngines("teardown of containers", (engine) => {
       expect(await bench.containers()).toHaveLength(1);
       await lifecycle.close({ limitMs: 60_000 });
       expect(await bench.containers()).toHaveLength(persist ? 1 : 0);
+    },
+    LONG,
+  );
+
+  test(
+    "S21 S23 S24 S25 the library lets go of sandboxes by their rules, or by force, and waits until it is done",
+    async () => {
+      const { cli, env, containers } = await cliBench(engine());
+      const open = (variables = {}) => openHoldfast({ environment: { ...cli.env, ...env, ...variables }, cwd: cli.directory });
+      await using holdfast = await open();
+      const box = await holdfast.sandbox("chat");
+      const name = (await box.run("hostname; echo it >/tmp/x")).stdout;
+      await box.cleanup();
+      await holdfast.releaseTask("chat");
+      await holdfast.releaseTask("never");
+      expect(await holdfast.waitForCleanup(0)).toBe(true);
+      expect((await box.run("hostname; ls /tmp/x")).stdout).toBe(`${name}/tmp/x\n`);
+      await holdfast.releaseTask("chat", { forceRemove: true });
+      expect(await containers()).toEqual([]);
+      await box.run("sleep 600 >/dev/null 2>&1 &");
+      const removed = box.cleanup({ forceRemove: true });
+      expect(await holdfast.waitForCleanup(60_000)).toBe(true);
+      expect(await containers()).toEqual([]);
+      await removed;
+      await box.cleanup({ forceRemove: true });
+
+      await using optedOut = await open({ TERMINAL_DOCKER_PERSIST_ACROSS_PROCESSES: "false" });
+      await (await optedOut.sandbox("chat")).run("true");
+      await (await optedOut.sandbox("other")).cleanup();
+      expect(await containers()).toHaveLength(1);
+      await optedOut.endTurn("chat");
+      expect(await containers()).toHaveLength(1);
+      await optedOut.releaseTask("chat");
+      expect(await containers()).toEqual([]);
     },
     LONG,
   );

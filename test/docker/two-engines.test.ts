@@ -68,7 +68,7 @@ describeIf(["cc", "mmdebstrap", "dockerd", "podman"], "two engines in one home",
       // One of its own for the same task is another container, and its removal leaves the first one's.
       expect(await onOther("exec", "-t", "build", "--", "ls /opt")).toMatchObject({ status: 0, stdout: "" });
       expect(await idsOnOther()).toHaveLength(1);
-      await sandboxRemove.run(app, { task: "build", force: true });
+      await sandboxRemove.run(app, { task: "build", force: true, files: true });
       expect(await idsOnOther()).toEqual([]);
       await expectWhole();
 

@@ -75,10 +75,10 @@ describeIf(["cc", "dockerd", "mmdebstrap"], "a computer that stays, in a contain
     expect(await sandboxes()).toEqual([]);
   });
 
-  test("S30 a sandbox that is removed takes everything with it", async () => {
+  test("S30 a sandbox that is removed with its files takes everything with it", async () => {
     await exec("--", "echo kept >~/note; echo work >/workspace/file");
     const id = await install();
-    expect((await cli.run(["sandbox", "rm", "default"], { env })).status).toBe(0);
+    expect((await cli.run(["sandbox", "rm", "default", "--files"], { env })).status).toBe(0);
     expect((await engine.run(["inspect", id])).code).not.toBe(0);
     const left = await readdir(join(cli.home, "sandboxes"), { recursive: true, withFileTypes: true });
     // The daemon's program is the installation's, not the sandbox's.

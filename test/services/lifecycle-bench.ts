@@ -37,6 +37,8 @@ export interface Bench extends AsyncDisposable {
   /** A second driver object on the same sandboxes: another process, as far as the first can tell. */
   anotherDriver(): SandboxDriver;
   anotherLifecycle(): Lifecycle;
+  /** The same over any driver. */
+  lifecycleOver(driver: SandboxDriver): Lifecycle;
   existing(task?: string): Promise<SandboxRef[]>;
 }
 
@@ -83,6 +85,7 @@ export function openBench({
     audited,
     anotherDriver: bare,
     anotherLifecycle: () => lifecycleOver(driver),
+    lifecycleOver,
     existing: (task) => first.list(task === undefined ? { install: INSTALL } : ownerOf(task)),
     async [Symbol.asyncDispose]() {
       for (const ref of await first.list({ install: INSTALL })) await first.destroy(ref);

@@ -13,6 +13,7 @@ import { addHelpNotes, addSubverb, type RegisterVerb } from "../verb.ts";
 import { addKeepingVerbs } from "./sandbox-keeping.ts";
 
 const EXIT_NOT_ALL = 1;
+const FILES_HELP = "also the files in its home and workspace, which otherwise stay for the next one";
 
 export const register: RegisterVerb = (command, { runner }) => {
   addHelpNotes(command.usage("[options] <verb>"), {
@@ -70,34 +71,52 @@ export const register: RegisterVerb = (command, { runner }) => {
 
   addKeepingVerbs(command, { runner, unlessBusy });
 
-  const remove = addSubverb(command, "rm", "remove a sandbox: its processes, sessions and files")
+  const remove = addSubverb(command, "rm", "remove a sandbox: its processes and sessions")
     .alias("remove")
     .argument("<task>", "the task it belongs to")
     .option("-f, --force", "also when something still runs in it")
+    .option("--files", FILES_HELP)
     .action((task: string) =>
       runner.run(remove, async ({ app, terminal, flags }) => {
-        const { removed } = await unlessBusy(terminal, flags.force === true, (force) => sandboxRemove.run(app, { task, force }));
-        if (flags.json) return terminal.json({ removed });
-        terminal.note(
-          removed
-            ? `the sandbox of task ${removed.task} is gone`
-            : `task ${task} had no sandbox; what earlier ones left, and its own settings, are gone`,
+        const files = flags.files === true;
+        const { removed, kept } = await unlessBusy(terminal, flags.force === true, (force) =>
+          sandboxRemove.run(app, { task, force, files }),
         );
+        if (flags.json) return terminal.json({ removed, kept });
+        const gone = removed
+          ? `the sandbox of task ${removed.task} is gone`
+          : `task ${task} had no sandbox; what earlier ones left, and its own settings, are gone`;
+        terminal.note(kept.length === 0 ? gone : `${gone}; the files in ${kept.join(" and ")} stay (--files removes them as well)`);
       }),
     );
-  addHelpNotes(remove, { examples: [["holdfast sandbox rm build", "asks first when something still runs in it"]] });
+  addHelpNotes(remove, {
+    examples: [
+      ["holdfast sandbox rm build", "asks first when something still runs in it"],
+      ["holdfast sandbox rm build --files", "with all that is in its home and workspace"],
+    ],
+  });
 
   const reset = addSubverb(command, "reset", "remove a sandbox and make a fresh one")
     .argument("<task>", "the task it belongs to")
     .option("-f, --force", "also when something still runs in it")
+    .option("--files", FILES_HELP)
     .action((task: string) =>
       runner.run(reset, async ({ app, terminal, flags }) => {
-        const result = await unlessBusy(terminal, flags.force === true, (force) => sandboxReset.run(app, { task, force }));
+        const files = flags.files === true;
+        const result = await unlessBusy(terminal, flags.force === true, (force) => sandboxReset.run(app, { task, force, files }));
         if (flags.json) return terminal.json(result);
-        terminal.note(`task ${result.made.task} has a fresh sandbox`);
+        const fresh = `task ${result.made.task} has a fresh sandbox`;
+        terminal.note(
+          result.kept.length === 0 ? fresh : `${fresh}, with the files in ${result.kept.join(" and ")} (--files removes them first)`,
+        );
       }),
     );
-  addHelpNotes(reset, { examples: [["holdfast sandbox reset default", "begin again from nothing"]] });
+  addHelpNotes(reset, {
+    examples: [
+      ["holdfast sandbox reset default", "a fresh one, with the files of its home and workspace"],
+      ["holdfast sandbox reset default --files", "begin again from nothing"],
+    ],
+  });
 };
 
 function showList(sandboxes: readonly ListedSandbox[], terminal: Terminal): void {

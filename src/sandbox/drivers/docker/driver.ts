@@ -254,6 +254,8 @@ export function createDriver(context: DriverContext): SandboxDriver {
       const shared = purge && (recent || (await list(ref.owner)).length > 0 || (await isLive(place, [ref])));
       if ((!isRecorded && !purge) || shared) return removeUnused(place);
       await removePlace(place, { files: purge, remove: clear });
+      // A home or workspace in which nobody has put anything is no file that somebody wants kept.
+      await removeUnused(place);
       log.info("sandbox removed", { sandbox: ref.id, task: ref.owner.task });
     },
 

@@ -115,7 +115,8 @@ export function otherRuns({ directory }: Place, but: readonly { createdAt: numbe
 
 /** What was made for a container that then was not, unless another one uses it or something is kept there. */
 export async function removeUnused({ directory, workspace, home }: Place): Promise<void> {
-  for (const path of [join(directory, "run"), workspace, home, directory]) if (!(await removeEmpty(path))) return;
+  if (!(await removeEmpty(join(directory, "run")))) return;
+  for (const path of [workspace, home, directory]) await removeEmpty(path);
 }
 
 async function removeEmpty(path: string): Promise<boolean> {
