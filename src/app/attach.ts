@@ -20,9 +20,10 @@ export async function attachFiles(app: App, task: Pick<Task, "id" | "board">, fi
   const within = kanban.worker === null ? null : app.environment.HOLDFAST_WORKSPACE || fromCaller(app, ".");
   const wanted = within === null ? files.map((file) => ({ ...file, path: file.path && fromCaller(app, file.path) })) : files;
   const saved = await keepFiles(kanban.files.attachments(task.board, task.id), wanted, { within });
+  const { attach_max_files: most, attach_max_bytes: bytes } = kanban.options;
   const attached: Attachment[] = [];
   try {
-    for (const each of saved) attached.push(await kanban.store.addAttachment(task.id, each, actor));
+    for (const each of saved) attached.push(await kanban.store.addAttachment(task.id, each, actor, { files: most, bytes }));
     return attached;
   } catch (error) {
     for (const each of attached) await detachFile(app, each);

@@ -49,6 +49,14 @@ export const kanbanOptions = {
     default: 1,
     help: "Older logs of a task that are kept beside the current one",
   }),
+  attach_max_files: option(z.int().check(z.minimum(0)), {
+    default: 200,
+    help: "Most files that the workers of one task may attach, artifacts included; 0 = no limit. What people attach does not count",
+  }),
+  attach_max_bytes: option(z.int().check(z.minimum(0)), {
+    default: 1024 * 1024 * 1024,
+    help: "Most bytes that these files may have together; 0 = no limit",
+  }),
   review_dispatch: option(z.boolean(), { default: true, help: "Start workers for tasks that wait for a review, too" }),
   reconcile_orphans: option(z.boolean(), { default: true, help: "Put right tasks whose run and status do not fit together" }),
   dispatch_profiles: option(z.nullable(z.string()), {

@@ -1,4 +1,4 @@
-import { mkdir, readFile, writeFile } from "node:fs/promises";
+import { mkdir, readdir, readFile, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { expect, test } from "vitest";
 import { findSandbox } from "../../src/app/sandbox-of-task.ts";
@@ -92,6 +92,30 @@ END
       const attachments = await bench.store.attachments(id);
       expect(attachments.map(({ name }) => name)).toEqual(["out.txt", "elsewhere.txt"]);
       expect(await readFile(attachments[1]?.path ?? "", "utf8")).toBe("more");
+    },
+    LONG,
+  );
+
+  test(
+    "K29 attaches no more than it may, is told so, and can still end its run",
+    async () => {
+      const bench = await sandboxBench(engine());
+      await writeFile(join(bench.home, "config.yaml"), "kanban: { attach_max_files: 2, attach_max_bytes: 10 }\n");
+      const claim = await bench.start(`
+        printf 12345 >a; printf 123456 >b; printf 1 >c
+        holdfast kanban attach a
+        holdfast kanban attach b; echo "status $?"
+        holdfast kanban attach c
+        holdfast kanban complete --artifact c || holdfast kanban complete --summary done`);
+      await bench.over(claim);
+      const log = await bench.log(claim);
+      expect(log).toContain("with it its workers would have attached 11 bytes, and 10 are the most\nhint: ");
+      expect(log).toContain("status 1\n");
+      expect(log).toContain("its workers have attached 2 files already, and 2 are the most");
+      expect(await bench.run(claim)).toMatchObject({ outcome: "completed", summary: "done" });
+      const attachments = await bench.store.attachments(claim.task.id);
+      expect(attachments.map(({ name }) => name)).toEqual(["a", "c"]);
+      expect(await readdir(dirname(attachments[0]?.path ?? ""))).toEqual(["a", "c"]);
     },
     LONG,
   );

@@ -134,6 +134,35 @@ export const moveCases: Cases = {
     expect((await store.events({ task: task.id, since: second, limit: 2 })).map(({ kind }) => kind)).toEqual(["commented", "commented"]);
   },
 
+  "K29 the runs of a task attach as many files and bytes as they may, whatever people attach and however many there are": async ({
+    store,
+    taken,
+  }) => {
+    const { task, token, run } = await taken({ assignee: "coder" });
+    const file = { name: "a.txt", path: "/srv/a.txt", contentType: "text/plain", size: 10 };
+    const [few, small] = [
+      { files: 2, bytes: 0 },
+      { files: 0, bytes: 25 },
+    ];
+    await store.addAttachment(task.id, { ...file, size: 100 }, ME, few);
+    const tries = await Promise.allSettled([1, 2, 3, 4].map(() => store.addAttachment(task.id, file, { token }, few)));
+    expect(tries.filter(({ status }) => status === "fulfilled")).toHaveLength(2);
+    await expect(store.addAttachment(task.id, file, { token }, few)).rejects.toMatchObject({
+      code: "too-large",
+      message: expect.stringContaining("attached 2 files already, and 2 are the most"),
+      hint: expect.stringContaining("kanban.attach_max_files"),
+    });
+    await store.release(run.id, { outcome: "reclaimed", by: "dispatcher" });
+    const { token: next } = await store.claim(task.id, { by: "dispatcher" });
+    await expect(store.addAttachment(task.id, file, { token: next }, few)).rejects.toMatchObject({ code: "too-large" });
+    await expect(store.addAttachment(task.id, { ...file, size: 6 }, { token: next }, small)).rejects.toMatchObject({
+      message: expect.stringContaining("would have attached 26 bytes, and 25 are the most"),
+    });
+    await store.addAttachment(task.id, { ...file, size: 5 }, { token: next }, small);
+    await store.addAttachment(task.id, file, ME, few);
+    expect((await store.attachments(task.id)).map(({ size }) => size)).toEqual([100, 10, 10, 5, 10]);
+  },
+
   "K29 a run comments on any task of its board in its own name, and on no other board": async ({ store, taken, create }) => {
     const { task, token, run } = await taken({ assignee: "coder" });
     const [other, far] = [await create(), await create({ board: "default" })];
