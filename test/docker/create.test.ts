@@ -34,6 +34,16 @@ describeEngines("making containers", (engine) => {
     expect((await sandbox.run("id -u; grep CapBnd /proc/self/status")).output).toBe(`${process.getuid?.()}\nCapBnd:\t000000000000000b\n`);
   });
 
+  test("S9 a HOME among the variables is the home that is kept", async () => {
+    const bench = await engineBench(engine());
+    for (const hostUser of [true, false]) {
+      const task = `host-user-${hostUser}`;
+      const { sandbox } = await (await bench.process()).acquire(bench.owner(task), containerSpec({ hostUser, env: { HOME: "/srv/me" } }));
+      expect((await sandbox.run("cd; pwd; echo it >~/file")).stdout).toBe("/srv/me\n");
+      expect(await readFile(join(bench.placeOf(task), "home/file"), "utf8")).toBe("it\n");
+    }
+  });
+
   test("S8 volumes are bound, to write and to read only", async () => {
     const bench = await engineBench(engine());
     const [rw, ro] = [join(bench.directory, "rw"), join(bench.directory, "ro")];

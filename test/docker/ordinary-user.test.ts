@@ -54,6 +54,23 @@ describeIf(["cc", "mmdebstrap", "dockerd"], `a user who is not root, on an engin
   }, ENGINE_LIMIT_MS);
 
   test.skipIf(reason)(
+    "S6 S9 as the caller's own user HOME is the home that is kept, and may be written to",
+    async () => {
+      const { run, tasks } = await ordinaryUser(engine);
+      for (const flag of ["terminal.docker_run_as_host_user=true", "terminal.container_memory=256"])
+        expect(await run("config", "set", ...flag.split("="))).toMatchObject({ status: 0 });
+      const script = "echo it >~/file && cd && pwd && cat $HOME/file && id -u";
+      for (const [task, setting] of Object.entries({ kept: "daemon=auto", relayed: "daemon=off", memory: "container_persistent=false" })) {
+        expect(await run("config", "set", ...`terminal.${setting}`.split("="))).toMatchObject({ status: 0 });
+        expect(await run("exec", "--task", task, "--", script)).toMatchObject({ status: 0, stdout: `/root\nit\n${NOBODY}\n` });
+        expect(existsSync(join(await tasks(), task, "home/file"))).toBe(task !== "memory");
+        expect(await run("sandbox", "rm", task)).toMatchObject({ status: 0 });
+      }
+    },
+    LONG,
+  );
+
+  test.skipIf(reason)(
     "S22 S30 removes what the root of its containers has made, and goes on after containers that were removed from outside",
     async () => {
       const { run, containers, tasks } = await ordinaryUser(engine);

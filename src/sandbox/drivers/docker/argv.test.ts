@@ -144,8 +144,12 @@ describe("S5", () => {
   });
 });
 
-test("S6 the caller's own user and group", () => {
-  expect(values("--user", args({ hostUser: { uid: 1000, gid: 100 } }))).toEqual(["1000:100"]);
+test("S6 S9 the caller's own user and group, with a home", () => {
+  const hostUser = { uid: 1000, gid: 100 };
+  expect(values("-e", args({ hostUser, home: "/home/x" }))).toEqual(["HOME=/home/x"]);
+  expect(values("-e", args({ hostUser, spec: { env: { HOME: "/mine" } } }))).toEqual([]);
+  expect(values("-e", args({ home: "/home/x" }))).toEqual([]);
+  expect(values("--user", args({ hostUser }))).toEqual(["1000:100"]);
   expect(values("--user", args())).toEqual([]);
 });
 

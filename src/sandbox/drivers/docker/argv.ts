@@ -73,6 +73,7 @@ export function runArgv(request: RunRequest): RunLine {
       ...request.mounts.flatMap(mountArgs),
       ...scratchArgs(request),
       ...limitArgs(request),
+      ...homeArgs(request),
       ...passed.flatMap((variable) => ["-e", variable]),
       ...(heldBack.length > 0 ? ["--env-file", request.envFile] : []),
       ...spec.extraArgs,
@@ -100,6 +101,14 @@ function fileLine(variable: string, value: string): string {
 function directoryArgs({ cwd, home }: RunRequest): string[] {
   if (cwd === null) return [];
   return ["-w", cwd === "~" || cwd.startsWith("~/") ? posix.join(home, cwd.slice(1)) : cwd];
+}
+
+/**
+ * The image does not know the caller's user, or as somebody with another home: the engine would say that HOME is `/`, where that user may
+ * not write. The home is no secret, and as a variable of the client it would mean something to that.
+ */
+function homeArgs({ hostUser, home, spec }: RunRequest): string[] {
+  return hostUser === null || spec.env.HOME !== undefined ? [] : ["-e", `HOME=${home}`];
 }
 
 function hardeningArgs({ hostUser, startsAsRoot, spec, mounts }: RunRequest): string[] {

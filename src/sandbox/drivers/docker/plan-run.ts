@@ -24,7 +24,7 @@ export interface RunPlan extends Pick<RunRequest, "name" | "labels" | "cidFile" 
 }
 
 export function planRun({ spec, image, imageName, place, runDir, daemonProgram, hostUser, ...given }: RunPlan): RunRequest {
-  const home = homeOf(image, { hostUser: hostUser !== null });
+  const home = homeOf(image, { hostUser: hostUser !== null, given: spec.env.HOME });
   const kept = spec.keepFiles ? { workspace: place.workspace, home: place.home } : null;
   const serve = [DAEMON_PATH, "serve", "--socket", SOCKET_PATH, "--state", RUN_PATH, "--secret-file", `${RUN_PATH}/${SECRET_FILE}`];
   return {
@@ -49,7 +49,9 @@ export function planRun({ spec, image, imageName, place, runDir, daemonProgram, 
   };
 }
 
-function homeOf({ home, user }: ImageFacts, { hostUser }: { hostUser: boolean }): string {
+/** `given`: by the user's own variables, which no other HOME gets past. */
+function homeOf({ home, user }: ImageFacts, { hostUser, given }: { hostUser: boolean; given: string | undefined }): string {
+  if (given?.startsWith("/")) return given;
   if (home !== null) return home;
   return user === null || hostUser ? "/root" : `/home/${user.split(":")[0]}`;
 }
