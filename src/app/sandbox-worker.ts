@@ -13,7 +13,7 @@ import { sandboxRemove } from "./operations/sandbox-remove.ts";
 import { ownProgram } from "./own-program.ts";
 import { type Bridge, openBridge } from "./worker-bridge/bridge.ts";
 import { endRun, processName } from "./worker-bridge/end-run.ts";
-import { openWorkplace, type Workplace } from "./worker-bridge/workplace.ts";
+import { disarmWorkspace, openWorkplace, type Workplace } from "./worker-bridge/workplace.ts";
 import { localVariables, plainVariables } from "./worker-environment.ts";
 import { DATABASE_VARIABLE } from "./worker-identity.ts";
 
@@ -71,6 +71,7 @@ async function start(app: App, job: Job, { clock, onOutput }: StartOptions): Pro
     async end(graceMs) {
       try {
         await endRun(app, { task, run: job.run, mark: job.mark, graceMs });
+        await workplace.disarm().catch((error: unknown) => say(`files in the workspace may still be set-user-id: ${describeError(error)}`));
         await output;
         await bridge?.close();
         if (!settled.lastWord)
@@ -110,10 +111,17 @@ function openBridgeTo(app: App, job: Job, { workplace, clock, say, settled }: Br
 export async function endRunInSandbox(
   app: App,
   run: Run,
-  { sandbox, mark }: WorkerRecord,
+  { sandbox, mark, workspace }: WorkerRecord,
   { graceMs }: { graceMs: number },
 ): Promise<void> {
-  await asProfile(app, run.profile, (own) => endRun(own, { task: sandboxTask({ sandbox, task: run.task }), run: run.id, mark, graceMs }));
+  const { task } = run;
+  await asProfile(app, run.profile, async (own) => {
+    await endRun(own, { task: sandboxTask({ sandbox, task }), run: run.id, mark, graceMs });
+    if (sandbox !== "task") return;
+    await disarmWorkspace(own, { task, workspace }).catch((error: unknown) =>
+      app.log.warn(`files in the workspace of ${task} may still be set-user-id: ${describeError(error)}`, { task, workspace }),
+    );
+  });
 }
 
 /**

@@ -32,6 +32,11 @@ export async function removeTree(path: string, { onFile }: RemoveTreeOptions = {
   }
 }
 
+/** The tree belongs to somebody else, at least in part. */
+export function isDenied(error: unknown): error is HoldfastError {
+  return HoldfastError.isInstance(error) && (error.facts.systemCode === "EACCES" || error.facts.systemCode === "EPERM");
+}
+
 async function removeHeld(path: string, onFile: RemoveTreeOptions["onFile"]): Promise<void> {
   const top = await holdDirectory(path);
   if (top === null) return rm(path, { force: true });

@@ -145,6 +145,15 @@ export interface SandboxDriver {
   /** @throws `sandbox-not-found` */
   describe?(ref: SandboxRef): Promise<SandboxDescription>;
 
+  /**
+   * Removes a directory of the host in which its sandboxes have worked, also what belongs to users of theirs. Absent is success. Without it,
+   * this user may remove all that they make there.
+   */
+  removeDirectory?(path: string): Promise<void>;
+
+  /** Takes the set-user-id and set-group-id bits from all files in such a directory. Without it, they have no more rights there than this user. */
+  disarm?(path: string): Promise<void>;
+
   /** What sandboxes of the profile, or of one task in it, that are gone have left behind. Without it, nothing is. */
   leftovers?(of: Omit<Owner, "task"> & Partial<Owner>): Promise<Leftover[]>;
 }

@@ -1,11 +1,12 @@
 import { spawnSync } from "node:child_process";
 import { existsSync } from "node:fs";
-import { chmod, chown, mkdir, readdir, readFile } from "node:fs/promises";
+import { chmod, chown, mkdir, readdir, readFile, stat } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { beforeAll, expect, onTestFinished, test } from "vitest";
 import { createTestCli, PROGRAM } from "../helpers/cli.ts";
 import { ENGINE_LIMIT_MS, type PrivateEngine, privateEngine } from "../helpers/engine.ts";
 import { engineVariables } from "../helpers/engine-harness.ts";
+import { BASE_IMAGE } from "../helpers/engine-image.ts";
 import { describeIf } from "../helpers/requirements.ts";
 import { temporaryDirectory } from "../helpers/temporary-directory.ts";
 import { LONG } from "./engine-bench.ts";
@@ -34,6 +35,8 @@ async function ordinaryUser(engine: PrivateEngine) {
   const env = { ...engineVariables(engine), HOME: home, HOLDFAST_HOME: join(home, "holdfast"), NODE_COMPILE_CACHE: undefined };
   const install = async () => (await readFile(join(env.HOLDFAST_HOME, "install-id"), "utf8")).trim();
   return {
+    cwd,
+    home: env.HOLDFAST_HOME,
     run: (...args: string[]) => cli.runProcess(args, { env, cwd, program: [...AS_NOBODY, process.execPath, PROGRAM] }),
     containers: async () => engine.containers(`holdfast-install=${await install()}`),
     tasks: async () => join(env.HOLDFAST_HOME, "sandboxes/docker", await install(), "default"),
@@ -66,6 +69,41 @@ describeIf(["cc", "mmdebstrap", "dockerd"], `a user who is not root, on an engin
         expect(existsSync(join(await tasks(), task, "home/file"))).toBe(task !== "memory");
         expect(await run("sandbox", "rm", task)).toMatchObject({ status: 0 });
       }
+    },
+    LONG,
+  );
+
+  test.skipIf(reason)(
+    "K27 K30 what a worker made as root leaves no set-user-id file, and goes with the workspace of its finished task",
+    async () => {
+      const { run, home, cwd } = await ordinaryUser(engine);
+      const script = `
+        mkdir -p deep/closed; cp /bin/true deep/closed/shell; cp /bin/true shell; chmod 6755 deep/closed/shell shell
+        stat -c "%u %a" shell >seen; chmod 700 deep/closed; chmod 500 deep; holdfast kanban complete`;
+      for (const [key, value] of Object.entries({
+        "terminal.backend": "docker",
+        "terminal.docker_image": BASE_IMAGE,
+        "worker.command": JSON.stringify(["sh", "-c", script]),
+      }))
+        expect(await run("config", "set", key, value)).toMatchObject({ status: 0 });
+      const finished = async (...workspace: string[]) => {
+        const id = (await run("kanban", "create", "work", "--assignee", "default", ...workspace)).stdout.trim();
+        expect(await run("kanban", "dispatch")).toMatchObject({ status: 0 });
+        // Whoever tidies up has waited for the end of its worker.
+        for (let status = ""; status !== "done"; ) status = JSON.parse((await run("kanban", "show", id, "--json")).stdout).task.status;
+        return id;
+      };
+      const settled = async (id: string) => {
+        const path = join(home, "kanban/boards/default/workspaces", id);
+        for (let tries = 0; tries < 30 && existsSync(path); tries++) await run("kanban", "dispatch");
+        return !existsSync(path);
+      };
+      await finished("--workspace", `dir:${cwd}`);
+      for (let mode = 0o6755; mode !== 0o755; ) mode = (await stat(join(cwd, "shell"))).mode & 0o7777;
+      expect(await readFile(join(cwd, "seen"), "utf8")).toBe("0 6755\n");
+      expect((await stat(join(cwd, "deep/closed/shell"))).mode & 0o7777).toBe(0o755);
+
+      expect(await settled(await finished())).toBe(true);
     },
     LONG,
   );

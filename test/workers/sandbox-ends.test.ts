@@ -1,6 +1,9 @@
+import { stat } from "node:fs/promises";
+import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { visitSandbox } from "../../src/app/sandbox-of-task.ts";
 import { randomId } from "../../src/base/ids.ts";
+import type { Claim } from "../../src/board/claims.ts";
 import { recordOf } from "../../src/dispatcher/launcher.ts";
 import { describeEngines } from "../docker/engine-bench.ts";
 import type { TestEngine } from "../helpers/engine.ts";
@@ -108,6 +111,40 @@ describeEngines("a worker in a container", (engine) => {
       expect(await bench.exit(claim)).toMatchObject({ code: null, reason: "exited" });
       expect(await bench.log(claim)).toContain("it is not known how the worker ended");
       expect(await left(bench, claim.task.id, name)).toBe("0");
+    },
+    LONG,
+  );
+
+  test(
+    "K27 leaves no set-user-id file on the host, however its run ends",
+    async () => {
+      const bench = await sandboxBench(engine());
+      const script = `
+        mkdir -p deep/.hidden; cp /bin/true deep/.hidden/shell; cp /bin/true plain; ln -s /bin/true link
+        chmod 6755 deep/.hidden/shell plain; stat -c %a plain`;
+      const modes = async ({ task: { id } }: Claim) => {
+        const workspace = await bench.workspace(id);
+        const of = async (path: string) => ((await stat(join(workspace, path))).mode & 0o7777).toString(8);
+        return Promise.all(["deep/.hidden/shell", "plain"].map(of));
+      };
+      const said = await bench.start(`${script}; holdfast kanban attach plain; holdfast kanban complete`);
+      await bench.over(said);
+      expect(await bench.log(said)).toContain("6755\n");
+      expect(await modes(said)).toEqual(["755", "755"]);
+      const [attached] = await bench.store.attachments(said.task.id);
+      expect((await stat(attached?.path ?? "")).mode & 0o7777).toBe(0o600);
+
+      const killed = await bench.start(`${script}; while :; do sleep 0.2; done`);
+      await bench.untilLogged(killed, "6755\n");
+      process.kill(recordOf(await bench.run(killed))?.supervisor.pid ?? 0, "SIGKILL");
+      await bench.over(killed);
+      expect(await modes(killed)).toEqual(["6755", "6755"]);
+      await bench.launcher.end(await bench.run(killed), { graceMs: 300 });
+      expect(await modes(killed)).toEqual(["755", "755"]);
+
+      const copied = await bench.start(script, { sandbox: "profile" });
+      await bench.over(copied);
+      expect(await modes(copied)).toEqual(["755", "755"]);
     },
     LONG,
   );

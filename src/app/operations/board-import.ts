@@ -57,7 +57,7 @@ export const boardImport = defineOperation({
       await takeLogs(kanban, { slug, ids, staging });
     } catch (error) {
       await store.removeBoard(slug, { by });
-      await removeBoardFiles(files, slug, new Set(Object.values(ids)));
+      await removeBoardFiles(files, slug, { of: new Set(Object.values(ids)) });
       throw hostFailed(files.board(slug), error);
     }
     if (switchTo) await switchBoard(kanban, board);

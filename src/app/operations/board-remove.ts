@@ -3,6 +3,7 @@ import * as z from "zod/mini";
 import { HoldfastError } from "../../base/errors.ts";
 import { removeBoardFiles } from "../board-leftovers.ts";
 import { endLeftWorkers } from "../end-worker.ts";
+import { removeForeign } from "../foreign-files.ts";
 import { defineOperation } from "../operation.ts";
 import { mayShareFiles } from "../shared-files.ts";
 import { unswitchBoard } from "../switched-board.ts";
@@ -43,7 +44,10 @@ export const boardRemove = defineOperation({
     await kanban.store.removeBoard(slug, { by });
     const switchedBack = await unswitchBoard(kanban, slug);
     // After the rows: files without a board are found by nobody, a board without its files would be.
-    const files = await removeBoardFiles(kanban.files, slug, own && new Set(own.map(({ id }) => id)));
+    const files = await removeBoardFiles(kanban.files, slug, {
+      of: own && new Set(own.map(({ id }) => id)),
+      removeForeign: removeForeign(app),
+    });
     const worktrees = await (await openWorkspaces(app)).discard(tasks, { defaultWorkdir });
     return { removed: slug, kept: [...files, ...worktrees], switchedBack };
   },

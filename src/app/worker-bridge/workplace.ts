@@ -21,23 +21,35 @@ export interface Workplace {
   readonly isolated: boolean;
   /** Brings to the host what the worker has made so far. What it removed stays there. */
   bringBack(): Promise<void>;
+  /** Takes the set-user-id bits from what the worker has made on the host, when nothing of it lives any more. */
+  disarm(): Promise<void>;
 }
 
 const VOLUMES = "terminal.docker_volumes";
 const nothing = async () => {};
+const alreadyThere = { bringBack: nothing, disarm: nothing };
 
 /** @throws also `busy` when the task's sandbox was made for another workspace and is in use */
 export async function openWorkplace(app: App, job: Job, { task }: { task: string }): Promise<Workplace> {
   const isolated = (await (await app.forTask(task)).driver()).capabilities.isolatesFiles;
-  if (!isolated) return { lease: await useSandbox(app, task), inside: job.workspace, isolated, bringBack: nothing };
-  if (job.sandbox === "task") return { lease: await mounted(app, job), inside: WORKSPACE, isolated, bringBack: nothing };
+  if (!isolated) return { lease: await useSandbox(app, task), inside: job.workspace, isolated, ...alreadyThere };
+  if (job.sandbox === "task") {
+    return { lease: await mounted(app, job), inside: WORKSPACE, isolated, ...alreadyThere, disarm: () => disarmWorkspace(app, job) };
+  }
   const lease = await useSandbox(app, task);
   const { files } = lease.sandbox;
   const inside = posix.join(WORKSPACE, job.task);
   // Files of an earlier run that the host no longer has must not come back.
   await files.remove(inside, { recursive: true });
   await files.putTree(job.workspace, inside);
-  return { lease, inside, isolated, bringBack: async () => void (await files.getTree(inside, job.workspace)) };
+  // What is copied has no such bits.
+  return { lease, inside, isolated, ...alreadyThere, bringBack: async () => void (await files.getTree(inside, job.workspace)) };
+}
+
+/** For a worker in the sandbox of its task, where the workspace was mounted. */
+export async function disarmWorkspace(app: App, { task, workspace }: Pick<Job, "task" | "workspace">): Promise<void> {
+  const driver = await (await app.forTask(task)).driver();
+  await driver.disarm?.(workspace);
 }
 
 async function mounted(app: App, job: Job): Promise<Lease> {

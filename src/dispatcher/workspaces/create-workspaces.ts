@@ -11,7 +11,7 @@ import type { Workspaces } from "../workspace.ts";
 import { type Discarding, discardWorktrees, type KeptWorktree } from "./discard-worktrees.ts";
 import { createGit } from "./git.ts";
 import { locateWorkspace } from "./locate.ts";
-import { makeManaged } from "./managed.ts";
+import { makeManaged, type RemoveManagedOptions } from "./managed.ts";
 import { parseWorkspace } from "./parse-workspace.ts";
 import { refused } from "./refuse.ts";
 import { openRepository } from "./repository.ts";
@@ -22,7 +22,7 @@ import { prepareDirectory } from "./shared-directory.ts";
 import { type SweepOptions, type Swept, sweepWorkspaces } from "./sweep.ts";
 import { prepareWorktree } from "./worktree.ts";
 
-export interface WorkspacesOptions {
+export interface WorkspacesOptions extends Pick<RemoveManagedOptions, "removeForeign"> {
   readonly store: Pick<Store, "getTask" | "getBoard" | "children" | "parents" | "runs" | "attachments">;
   readonly files: BoardFiles;
   readonly clock: Clock;
@@ -39,7 +39,7 @@ export interface SweptWorkspaces extends Workspaces {
   discard(tasks: readonly Task[], board: Discarding): Promise<KeptWorktree[]>;
 }
 
-export function createWorkspaces({ store, files, clock, log, git: gitOptions }: WorkspacesOptions): SweptWorkspaces {
+export function createWorkspaces({ store, files, clock, log, removeForeign, git: gitOptions }: WorkspacesOptions): SweptWorkspaces {
   const git = createGit({ clock, ...gitOptions });
   const shared = createTroubleReport();
 
@@ -82,7 +82,7 @@ export function createWorkspaces({ store, files, clock, log, git: gitOptions }: 
   }
 
   async function scratch({ board, task }: { board: string; task: string }): Promise<Settled> {
-    return { removed: await removeScratch({ files, board, task }, { store, log }), kept: null };
+    return { removed: await removeScratch({ files, board, task }, { store, log, removeForeign }), kept: null };
   }
 
   /** What cannot be removed is no reason to stop: it is said, and the next sweep tries again. */

@@ -5,7 +5,7 @@ import { basename, dirname, join, relative, sep } from "node:path";
 import { describeError, HoldfastError, systemCode } from "../../base/errors.ts";
 import { makeDirectory } from "../../base/make-directory.ts";
 import { isInside } from "../../base/open-inside.ts";
-import { type RemoveTreeOptions, removeTree } from "../../base/remove-tree.ts";
+import { isDenied, type RemoveTreeOptions, removeTree } from "../../base/remove-tree.ts";
 import type { BoardFiles } from "../../board/files.ts";
 import { mountsIn } from "./mounts.ts";
 import { refused } from "./refuse.ts";
@@ -14,6 +14,11 @@ export interface Managed {
   readonly files: BoardFiles;
   readonly board: string;
   readonly task: string;
+}
+
+export interface RemoveManagedOptions extends RemoveTreeOptions {
+  /** Removes what belongs to users of a sandbox, which this one may not. */
+  readonly removeForeign?: ((path: string, task: string) => Promise<void>) | undefined;
 }
 
 /** Made if it is not there. @throws `workspace-failed` when anything but a directory is in its place, or in that of a parent */
@@ -29,7 +34,7 @@ export async function makeManaged(managed: Managed): Promise<string> {
 }
 
 /** False when there is none. @throws `workspace-failed` when it is not what it should be, or cannot be removed as a whole */
-export async function removeManaged(managed: Managed, options: RemoveTreeOptions = {}): Promise<boolean> {
+export async function removeManaged(managed: Managed, { removeForeign, ...options }: RemoveManagedOptions = {}): Promise<boolean> {
   const path = managedPath(managed);
   try {
     const real = await walk(managed.files.root, path, { make: false });
@@ -38,7 +43,13 @@ export async function removeManaged(managed: Managed, options: RemoveTreeOptions
     if (mount !== undefined) throw refused(`something is mounted at ${mount}`, { facts: { mount } });
     const parent = await open(dirname(path), constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW);
     try {
-      await removeTree(await heldPath(parent, real), options);
+      const held = await heldPath(parent, real);
+      await removeTree(held, options).catch(async (error: unknown) => {
+        if (removeForeign === undefined || !isDenied(error)) throw error;
+        // Its own path, which whoever removes it knows, too. Nobody but us may put a link there: no sandbox sees the directory around it.
+        await removeForeign(real, managed.task);
+        await removeTree(held, options);
+      });
     } finally {
       await parent.close();
     }

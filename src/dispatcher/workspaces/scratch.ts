@@ -3,17 +3,17 @@ import type { Logger } from "../../base/log.ts";
 import { safeName } from "../../board/attachments.ts";
 import type { Attachment } from "../../board/notes.ts";
 import type { Store } from "../../board/store.ts";
-import { type Managed, removeManaged } from "./managed.ts";
+import { type Managed, type RemoveManagedOptions, removeManaged } from "./managed.ts";
 
 const WORTH_SAYING_BYTES = 1024;
 
-export interface RemoveScratchOptions {
+export interface RemoveScratchOptions extends Pick<RemoveManagedOptions, "removeForeign"> {
   readonly store: Pick<Store, "attachments">;
   readonly log: Logger;
 }
 
 /** False when there is none. @throws `workspace-failed` */
-export async function removeScratch(managed: Managed, { store, log }: RemoveScratchOptions): Promise<boolean> {
+export async function removeScratch(managed: Managed, { store, log, removeForeign }: RemoveScratchOptions): Promise<boolean> {
   const { task } = managed;
   const isKept = keptCopies(await store.attachments(task));
   let files = 0;
@@ -24,7 +24,7 @@ export async function removeScratch(managed: Managed, { store, log }: RemoveScra
     bytes += size;
   };
   try {
-    return await removeManaged(managed, { onFile });
+    return await removeManaged(managed, { onFile, removeForeign });
   } finally {
     if (bytes > WORTH_SAYING_BYTES) {
       log.warn(`${files} files of ${bytes} bytes went with the workspace of ${task} that were not declared as artifacts`, {

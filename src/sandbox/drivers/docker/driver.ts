@@ -15,6 +15,7 @@ import { type CheckedEngine, checkEngine } from "./checked-engine.ts";
 import { connectContainer, linkThroughSocket, relayStream, waitForSocket, wasOpened } from "./connect.ts";
 import { createContainers, type ImageFacts } from "./containers.ts";
 import { describeContainer } from "./describe.ts";
+import { disarm } from "./disarm.ts";
 import { createEngine } from "./engine.ts";
 import { connectThroughExec } from "./exec/connection.ts";
 import { findEngine } from "./find-engine.ts";
@@ -275,6 +276,10 @@ export function createDriver(context: DriverContext): SandboxDriver {
       if (container === null) throw sandboxGone("sandbox-not-found", ref);
       return describeContainer(container, labels.factsOf(container.labels).weakened ?? []);
     },
+
+    removeDirectory: remove,
+
+    disarm: (path) => disarm(path, { engine, image: settings.docker_image }),
 
     async leftovers(of) {
       const { identity } = await engine();
