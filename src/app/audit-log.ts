@@ -6,6 +6,7 @@ import type { Audit, AuditEntry } from "../base/audit.ts";
 import type { Clock } from "../base/clock.ts";
 import { describeError, systemCode } from "../base/errors.ts";
 import type { Logger } from "../base/log.ts";
+import { withoutPasswords } from "../base/without-password.ts";
 
 const LARGEST = 4 * 1024 * 1024;
 
@@ -28,7 +29,7 @@ export interface AuditLogOptions {
 export function createAuditLog({ path, program, clock, log }: AuditLogOptions): Audit {
   return (entry) => {
     const by = { program, pid: process.pid, host: hostname() };
-    const record: AuditRecord = { time: new Date(clock.now()).toISOString(), ...entry, by };
+    const record: AuditRecord = { time: new Date(clock.now()).toISOString(), ...withoutPasswords(entry), by };
     try {
       mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
       // A pipe would be waited for without end.

@@ -1,4 +1,5 @@
 /** @module The one error class of Holdfast and the closed list of its codes. */
+import { withoutPassword, withoutPasswords } from "./without-password.ts";
 
 /** What a code means and what a person can do about it; `docs/reference/errors.md` is generated from this table. */
 export interface ErrorKind {
@@ -333,6 +334,7 @@ const BRAND = Symbol.for("holdfast.error");
 
 /**
  * The sandbox, the configuration or Holdfast itself failed. A command that fails is not an error but a result.
+ * Errors end in terminals, logs, runs of boards and containers, so whatever they quote loses its passwords here.
  */
 export class HoldfastError extends Error {
   readonly code: ErrorCode;
@@ -341,12 +343,12 @@ export class HoldfastError extends Error {
   readonly facts: Readonly<Record<string, unknown>>;
 
   constructor(code: ErrorCode, message: string, { hint, facts = {}, cause }: HoldfastErrorOptions = {}) {
-    super(message, cause === undefined ? undefined : { cause });
+    super(withoutPassword(message), cause === undefined ? undefined : { cause });
     this.name = "HoldfastError";
     this.code = code;
-    this.hint = hint ?? ERROR_KINDS[code].fix;
+    this.hint = withoutPassword(hint ?? ERROR_KINDS[code].fix);
     this.retryable = ERROR_KINDS[code].retryable;
-    this.facts = Object.freeze({ ...facts });
+    this.facts = Object.freeze(withoutPasswords({ ...facts }));
     Object.defineProperty(this, BRAND, { value: true });
   }
 
@@ -365,9 +367,9 @@ export function systemCode(error: unknown): string | undefined {
   return typeof code === "string" ? code : undefined;
 }
 
-/** One readable line for any thrown value. */
+/** One readable line for any thrown value, without passwords. */
 export function describeError(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
+  return withoutPassword(error instanceof Error ? error.message : String(error));
 }
 
 /** Keeps a HoldfastError as it is and wraps everything else, with the original as its cause. */

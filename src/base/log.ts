@@ -1,5 +1,6 @@
-/** @module Structured log lines, written to an injected sink; nothing here knows about files or terminals. */
+/** @module Structured log lines, written to an injected sink; nothing here knows about files or terminals. What they quote loses its passwords here. */
 import type { Clock } from "./clock.ts";
+import { withoutPassword, withoutPasswords } from "./without-password.ts";
 
 export const LOG_LEVELS = ["debug", "info", "warn", "error"] as const;
 export type LogLevel = (typeof LOG_LEVELS)[number];
@@ -30,7 +31,7 @@ export function createLogger(options: { clock: Clock; level: LogLevel; sink: (re
   const threshold = LOG_LEVELS.indexOf(level);
   const write = (recordLevel: LogLevel) => (message: string, fields?: LogFields) => {
     if (LOG_LEVELS.indexOf(recordLevel) < threshold) return;
-    sink({ time: clock.now(), level: recordLevel, message, fields: { ...base, ...fields } });
+    sink({ time: clock.now(), level: recordLevel, message: withoutPassword(message), fields: withoutPasswords({ ...base, ...fields }) });
   };
   return {
     debug: write("debug"),

@@ -2,6 +2,7 @@
 import * as z from "zod/mini";
 import { entrySchemas, type Option } from "./option.ts";
 import { didYouMean } from "./suggest.ts";
+import { urlWithoutPassword } from "./without-password.ts";
 
 export type Reading = Accepted | Refused;
 
@@ -138,6 +139,8 @@ function describeType(value: unknown): string {
 
 const SHOWN = 60;
 
+/** Without the password first: a part of one would not be known for what it is. */
 function shorten(text: string): string {
-  return JSON.stringify(text.length > SHOWN ? `${text.slice(0, SHOWN)}…` : text);
+  const shown = urlWithoutPassword(text);
+  return JSON.stringify(shown.length > SHOWN ? `${shown.slice(0, SHOWN)}…` : shown);
 }

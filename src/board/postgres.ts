@@ -2,6 +2,7 @@
 import { type CompiledQuery, DummyDriver, Kysely, PostgresAdapter, PostgresIntrospector, PostgresQueryCompiler } from "kysely";
 import type { Client, ClientBase, ClientConfig, Pool, PoolClient, PoolConfig } from "pg";
 import { describeError, HoldfastError } from "../base/errors.ts";
+import { urlWithoutPassword } from "../base/without-password.ts";
 import type { Database, Form, Session } from "./database.ts";
 import { CHANNEL, listen } from "./postgres-listen.ts";
 import type { Tables } from "./schema.ts";
@@ -36,7 +37,7 @@ const BEGIN_READ = `begin; select pg_advisory_xact_lock(${EVENTS_LOCK})`;
 const COMMIT = { quiet: "commit", loud: `notify ${CHANNEL}; commit` } as const;
 
 export async function openPostgres(url: string): Promise<Database> {
-  const location = withoutPassword(url);
+  const location = urlWithoutPassword(url);
   const { pool, createClient } = await connectTo(url);
   const build = postgresBuilder();
   const explain = (error: unknown) => explained(error, location);
@@ -185,12 +186,23 @@ async function connectTo(url: string): Promise<{ pool: Pool; createClient: () =>
       getTypeParser: (oid: number, format?: "text") => (oid === BIGINT ? Number : pg.types.getTypeParser(oid, format)),
     } as PoolConfig["types"] & object,
   };
+  const createClient = () => new pg.Client(config);
+  try {
+    createClient();
+  } catch (error) {
+    // The pool would only hear of it when it is too late to tell the URL from the server.
+    throw new HoldfastError("board-unavailable", `the URL ${urlWithoutPassword(url)} cannot be used: ${describeError(error)}`, {
+      hint: "see docs/guides/board.md, Several machines, for its form; in a user or password, write % as %25",
+      facts: { location: urlWithoutPassword(url) },
+      cause: error,
+    });
+  }
   const pool = new pg.Pool({ ...config, max: CONNECTIONS, allowExitOnIdle: true, pipeline: true });
   // A connection that breaks while nobody uses it is replaced by the pool; without a listener it would end the process.
   pool.on("error", () => undefined);
   // So would one that breaks while it is in use, where the query hears of it.
   pool.on("connect", (client) => client.on("error", () => undefined));
-  return { pool, createClient: () => new pg.Client(config) };
+  return { pool, createClient };
 }
 
 function postgresBuilder(): Kysely<Tables> {
@@ -219,8 +231,4 @@ function explained(error: unknown, location: string): unknown {
 function codeOf(error: unknown): string {
   const code = error instanceof Error ? (error as Error & { code?: unknown }).code : undefined;
   return typeof code === "string" ? code : "";
-}
-
-function withoutPassword(url: string): string {
-  return url.replace(/(?<=:\/\/[^/:@]*):[^@/]*(?=@)/, "");
 }

@@ -1,6 +1,7 @@
 /** @module Runs: one row for each attempt at a task, with what came of it. */
 import type { Kysely, Selectable } from "kysely";
 import { HoldfastError } from "../base/errors.ts";
+import { withoutPassword } from "../base/without-password.ts";
 import { type Holes, type Session, statement } from "./database.ts";
 import { NEXT_RUN_ID } from "./run-ids.ts";
 import type { Outcome, RunTable, Tables } from "./schema.ts";
@@ -171,8 +172,9 @@ function fromJson(text: string | null): Record<string, unknown> | null {
   return text === null ? null : (JSON.parse(text) as Record<string, unknown>);
 }
 
+/** Without passwords: whoever may see the board sees it, and so does the next worker. */
 export function checkError(text: string): string {
-  return checkText("error", shortened(text));
+  return checkText("error", shortened(withoutPassword(text)));
 }
 
 /** The end of an error says more than its middle. */

@@ -2,6 +2,7 @@
 import type { Readable, Writable } from "node:stream";
 import { HoldfastError, systemCode } from "../base/errors.ts";
 import type { LogRecord } from "../base/log.ts";
+import { withoutPassword } from "../base/without-password.ts";
 import type { OutputStream } from "../sandbox/driver.ts";
 import type { TerminalSize } from "../sandbox/process.ts";
 import type { KeyInput, ScreenOutput } from "./screen.ts";
@@ -208,7 +209,8 @@ function withCauses(error: HoldfastError): string {
     const facts = HoldfastError.isInstance(current) ? ` ${visible(JSON.stringify(current.facts))}` : "";
     parts.push((current instanceof Error ? stackOf(current) : visible(String(current))) + facts);
   }
-  return parts.join("\ncaused by: ");
+  // What others throw quotes what it likes.
+  return withoutPassword(parts.join("\ncaused by: "));
 }
 
 /** The lines of a stack are ours, those of the message in it are not. */

@@ -1,0 +1,96 @@
+/**
+ * @module Passwords taken out of text that people or files get: those of URLs, in every form that libpq knows, and of its `key=value`
+ * strings. A password may hold anything, so where its end is not certain, too much is taken and never too little.
+ */
+
+const HIDDEN = "***";
+/** What is secret among the parameters of libpq. `passfile` and `sslkey` only name files. */
+const SECRET = String.raw`\w*password|oauth_client_secret|scram_(?:client|server)_key`;
+const SECRET_PARAMETER = new RegExp(`^(?:${SECRET})$`, "i");
+/** Nearly all texts hold none of these, and are not looked at any closer. */
+const WORTH_A_LOOK = new RegExp(`:/|postgres|${SECRET}|[?&][^=&]*%`, "i");
+/** One slash, or none after `postgres:`, is a slip of the hand whose password is no less secret. */
+const URLS = /\b([a-z][a-z\d+.-]+:\/\/?|postgres\w*:)(\S+)/gi;
+/** As a sentence goes on after a value. */
+const AFTERWARDS = /["'`)\]},;:.]*$/;
+const VALUE = String.raw`'(?:[^'\\]|\\.)*'?|"(?:[^"\\]|\\.)*"?|(?:[^\s\\]|\\.)+`;
+const ASSIGNMENT = new RegExp(String.raw`(?<![\w/.?&])((?:${SECRET})\s*=\s*)(${VALUE})`, "gis");
+const PLACE = String.raw`(?:host(?:addr)?|port|dbname|user|service|sslmode)\s*=`;
+const OTHERS = String.raw`(?:\w+\s*=\s*[^\s,]+\s+)*`;
+/** A `key=value` string that says where a database is, and not a line of a program. */
+const CONNECTION_STRING = new RegExp(
+  String.raw`(?<![\w/.?&])(?:${PLACE}\s*[^\s,]+\s+${OTHERS}(?:${SECRET})\s*=\s*(?!\*{3})[^\s]|(?:${SECRET})\s*=\s*(?!\*{3})(?:${VALUE})\s+${OTHERS}${PLACE})`,
+  "is",
+);
+
+export function withoutPassword(text: string): string {
+  if (!WORTH_A_LOOK.test(text)) return text;
+  return cleanUrls(text).replace(ASSIGNMENT, (_, name: string, value: string) => name + hide(value));
+}
+
+/** The same of a text that is one URL as a whole, as far as that can be told: its password may hold blanks. */
+export function urlWithoutPassword(url: string): string {
+  return withoutPassword(url.includes(":/") ? url.trim().replace(/\s/g, "%20") : url);
+}
+
+/** The same of every text in lists and plain objects, however deep. */
+export function withoutPasswords<T>(value: T, clean: (text: string) => string = withoutPassword): T {
+  return changed(value, clean) as T;
+}
+
+/** Whether something in the text names a database together with its password. */
+export function holdsPassword(text: string): boolean {
+  if (!WORTH_A_LOOK.test(text)) return false;
+  return cleanUrls(text) !== text || CONNECTION_STRING.test(text);
+}
+
+function changed(value: unknown, clean: (text: string) => string): unknown {
+  if (typeof value === "string") return clean(value);
+  if (Array.isArray(value)) return value.map((item) => changed(item, clean));
+  if (typeof value !== "object" || value === null || !isPlain(value)) return value;
+  return Object.fromEntries(Object.entries(value).map(([name, item]) => [name, changed(item, clean)]));
+}
+
+function isPlain(value: object): boolean {
+  const prototype = Object.getPrototypeOf(value);
+  return prototype === Object.prototype || prototype === null;
+}
+
+function cleanUrls(text: string): string {
+  return text.replace(URLS, (_, scheme: string, rest: string) => scheme + cleanRest(rest, /^https?:/i.test(scheme)));
+}
+
+/**
+ * What follows the scheme. In a URL of the web nobody can write a `/` into a password as it is; in one of a database people do, so there the
+ * login reaches to the last `@`.
+ */
+function cleanRest(rest: string, web: boolean): string {
+  const colon = rest.indexOf(":");
+  const at = (web ? (/^[^/?#]*/.exec(rest)?.[0] ?? "") : rest).lastIndexOf("@");
+  if (rest.startsWith("/") || colon < 0 || at < colon) return cleanParameters(rest);
+  const [before, after] = [rest.slice(0, colon + 1), rest.slice(at + 1)];
+  const login = rest.slice(colon + 1, at);
+  // Then the `@` may as well be one of the parameter's password, and what follows it the rest of that.
+  if (cleanParameters(`${login}@`) !== `${login}@`) return before + HIDDEN + (/&.*$/.exec(cleanParameters(after))?.[0] ?? "");
+  return `${before}${HIDDEN}@${cleanParameters(after)}`;
+}
+
+function cleanParameters(rest: string): string {
+  return rest.replace(/([?&])([^=&?]*)=([^&]*)/g, (whole, separator: string, name: string, value: string) =>
+    SECRET_PARAMETER.test(decoded(name)) ? `${separator}${name}=${hide(value)}` : whole,
+  );
+}
+
+function hide(value: string): string {
+  return /^['"]/.test(value) ? HIDDEN : HIDDEN + (AFTERWARDS.exec(value)?.[0] ?? "");
+}
+
+/** libpq knows `pass%77ord`, too. */
+function decoded(name: string): string {
+  try {
+    return decodeURIComponent(name);
+  } catch {
+    // URIError: then it is no name that libpq knows.
+    return name;
+  }
+}
