@@ -9,7 +9,7 @@ import { readStateFile } from "../base/regular-file.ts";
 import type { Author } from "../board/author.ts";
 import type { Board } from "../board/boards.ts";
 import { type BoardFiles, boardFiles } from "../board/files.ts";
-import { isUrl } from "../board/location.ts";
+import { isUrl, readLocation } from "../board/location.ts";
 import { DEFAULT_BOARD, parseSlug } from "../board/slug.ts";
 import type { Actor } from "../board/state.ts";
 import { openStore, type Store } from "../board/store.ts";
@@ -106,7 +106,8 @@ export async function openKanban({ root, profile, environment, config, clock }: 
 
 function databaseLocation(configured: string | null, { root, files }: { root: string; files: BoardFiles }): string {
   if (configured === null) return files.database;
-  return isUrl(configured) ? configured : resolve(root, configured.replace(/^~(?=\/)/, homedir()));
+  const location = readLocation(configured);
+  return isUrl(location) ? location : resolve(root, location.replace(/^~(?=\/)/, homedir()));
 }
 
 interface BoardChoice {

@@ -1,6 +1,7 @@
 /** @module Options of the board and its dispatcher. They count for all profiles, so they stand in the configuration of `default`. */
 import * as z from "zod/mini";
 import { option } from "../base/option.ts";
+import { LOCATION, misreadLocation } from "../board/location.ts";
 
 const LONGEST_SECONDS = 2_147_483;
 const seconds = (least: number) => z.int().check(z.minimum(least), z.maximum(LONGEST_SECONDS));
@@ -9,8 +10,10 @@ const cap = z.nullable(z.string());
 const CAP = "a whole number of at least 1; anything else is ignored with a warning";
 
 export const kanbanOptions = {
-  database: option(z.nullable(z.string()), {
+  database: option(z.nullable(z.string().check(z.refine((location) => misreadLocation(location) === undefined))), {
     default: null,
+    expected: LOCATION,
+    hint: (input) => (typeof input === "string" ? misreadLocation(input) : undefined),
     help: "Where the boards are kept: a path, or the postgres:// URL of a database that several machines share; not set: kanban/board.db in the home of default",
   }),
   default_assignee: option(z.string(), { default: "", help: "Profile that gets ready tasks of nobody; empty = they wait" }),
