@@ -21,6 +21,8 @@ const NOBODY = 65_534;
 export interface TestPostgres extends AsyncDisposable {
   /** The URL of a new and empty database. */
   createDatabase(): Promise<string>;
+  /** A statement, as the owner of all databases. */
+  run(sql: string): Promise<void>;
   /** Ends every connection, and comes back with what it held. */
   restart(): Promise<void>;
 }
@@ -65,6 +67,7 @@ export async function testPostgres(): Promise<TestPostgres> {
       await query(urlOf(directory, "postgres"), `create database ${name}`);
       return urlOf(directory, name);
     },
+    run: (sql) => query(urlOf(directory, "postgres"), sql),
     async restart() {
       await promisify(execFile)(join(bin, "pg_ctl"), ["stop", "--pgdata", server.data, "--mode=fast"], { ...user, cwd: directory });
       await start(server);

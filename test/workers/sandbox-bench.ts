@@ -54,7 +54,12 @@ export interface SandboxBench {
   untilLogged(claim: Claim, text: string): Promise<string>;
 }
 
-export async function sandboxBench(engine: TestEngine | null, variables: Readonly<Record<string, string>> = {}): Promise<SandboxBench> {
+export async function sandboxBench(
+  engine: TestEngine | null,
+  variables: Readonly<Record<string, string>> = {},
+  /** Of the board, as a variable of the dispatcher says it; null: the file in its home. */
+  url: string | null = null,
+): Promise<SandboxBench> {
   const directory = await temporaryDirectory();
   const home = join(directory.path, "home");
   const bin = join(directory.path, "bin");
@@ -72,18 +77,19 @@ export async function sandboxBench(engine: TestEngine | null, variables: Readonl
     ...(engine !== null && engineVariables(engine)),
     ...variables,
   };
-  const store = await openStore(files.database);
+  const database = url ?? files.database;
+  const store = await openStore(database);
   const app = await createApp({ environment, cwd: directory.path, program: "the test" });
   const supervisors = createSupervisors({ program: SUPERVISOR, env: environment, directory: files.root, reserve: false });
   const launcher = createLauncher({
     store,
     files,
     home,
-    database: files.database,
+    database,
     place: currentPlace("bench"),
     supervisors,
     workerEnv: async (claim, launch) => ({
-      ...workerVariables({ claim, launch, home, database: null, bin, environment, dotenv: {}, images }),
+      ...workerVariables({ claim, launch, home, database: url, bin, environment, dotenv: {}, images }),
       HOLDFAST_BIN: bin,
     }),
     endInSandbox: (run, record, options) => endRunInSandbox(app, run, record, options),

@@ -1,10 +1,11 @@
 import { mkdir, readdir, readFile, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
-import { expect, test } from "vitest";
+import { expect, onTestFinished, test } from "vitest";
 import { findSandbox } from "../../src/app/sandbox-of-task.ts";
 import { removeTaskSandbox } from "../../src/app/sandbox-worker.ts";
 import { boardFiles } from "../../src/board/files.ts";
 import { describeEngines } from "../docker/engine-bench.ts";
+import { POSTGRES_LIMIT_MS, testPostgres } from "../helpers/postgres.ts";
 import { LONG, sandboxBench } from "./sandbox-bench.ts";
 
 describeEngines("a worker in a container", (engine) => {
@@ -193,5 +194,44 @@ END
       expect(two).toMatchObject({ outcome: null, worker: { exit: { code: 0, reason: "exited" } } });
     },
     LONG,
+  );
+
+  test(
+    "K2 K28 K29 of a board in PostgreSQL finds its password nowhere, also while nobody can connect",
+    async () => {
+      const server = await testPostgres();
+      // After the bench, which is made later.
+      onTestFinished(() => server[Symbol.asyncDispose]());
+      const url = await server.createDatabase();
+      const bench = await sandboxBench(engine(), {}, `${url.replace("@", ":a%2Fcorrect-horse%40@")}&sslpassword=correct-horse`);
+      const admit = (yes: boolean) =>
+        server.run(`alter database ${new URL(url.replace("@/", "@x/")).pathname.slice(1)} allow_connections ${yes}`);
+      // The text of the script is in the container, too.
+      const script = `
+        holdfast kanban show
+        echo "so far"
+        until [ -e go ]; do sleep 0.05; done
+        holdfast kanban show
+        holdfast mcp <<'END'
+{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"kanban_show","arguments":{}}}
+END
+        cat /proc/*/environ /proc/*/cmdline 2>/dev/null | tr '\\0' '\\n'
+        echo "in $(grep -rls 'correct-''horse' / --exclude-dir=proc --exclude-dir=sys | wc -l) files"`;
+      const claim = await bench.start(script);
+      const { id } = claim.task;
+      await bench.untilLogged(claim, "so far\n");
+      await admit(false);
+      await writeFile(join(await bench.workspace(id), "go"), "");
+      const log = await bench.untilLogged(claim, " files\n");
+      await admit(true);
+      expect(log).toContain(`id: ${id}\n`);
+      expect(log).toMatch(/error: the board in postgres:\/\/holdfast:\*\*\*@.*sslpassword=\*\*\* cannot be used/);
+      expect(log).toContain(`HOLDFAST_TASK=${id}\n`);
+      expect(log).toContain("in 0 files\n");
+      expect(log).not.toContain("correct-horse");
+      await bench.over(claim);
+      expect(await readFile(join(bench.home, "kanban/supervisors.log"), "utf8")).not.toContain("correct-horse");
+    },
+    LONG + POSTGRES_LIMIT_MS,
   );
 });
