@@ -44,6 +44,12 @@ test("S31 each entry is a line that says what, why, when and by which process, f
   expect((await stat(path)).mode & 0o777).toBe(0o600);
 });
 
+test("K2 S31 an entry quotes no password", async () => {
+  const { path, audit } = await openLog();
+  audit({ ...entry("one"), reason: "postgres://me:hidden@db/x", error: "cannot reach postgres://db/x?password=hidden" });
+  expect(await readFile(path, "utf8")).not.toContain("hidden");
+});
+
 test("S31 a log that is not there holds nothing", async () => {
   expect((await openLog()).sandboxes()).toEqual([]);
 });

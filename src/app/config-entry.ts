@@ -1,5 +1,6 @@
 /** @module A configuration value as people and programs outside see it. */
 import * as z from "zod/mini";
+import { urlWithoutPassword, withoutPasswords } from "../base/without-password.ts";
 import type { Explanation } from "../config/load.ts";
 import { describeSource, type Setting } from "../config/source.ts";
 import type { ConfigEntry, ConfigSetting } from "./results.ts";
@@ -31,5 +32,5 @@ export function configEntry({ key, shadowed, ...setting }: Explanation): ConfigE
 }
 
 function settingOutput({ value, source }: Setting): ConfigSetting {
-  return { value, source: describeSource(source) };
+  return { value: withoutPasswords(value, urlWithoutPassword), source: describeSource(source) };
 }

@@ -36,6 +36,14 @@ test("a logger with fields adds them to every record; a record's own win", () =>
   expect(records.map(({ fields }) => fields)).toEqual([{ a: 1, b: 2, c: 3 }, { a: 9, b: 2 }, {}]);
 });
 
+test("K2 neither the message nor a field of a record holds a password", () => {
+  const { records, log } = recording("info");
+  log.with({ url: "postgres://me:hidden@db/x" }).info("postgres://db/x?password=hidden", { args: ["host=db password=hidden"] });
+  expect(records).toMatchObject([
+    { message: "postgres://db/x?password=***", fields: { url: "postgres://me:***@db/x", args: ["host=db password=***"] } },
+  ]);
+});
+
 test("the silent logger says nothing and gives none that does", () => {
   for (const level of LOG_LEVELS) expect(silentLogger[level]("x")).toBeUndefined();
   expect(silentLogger.with({ a: 1 })).toBe(silentLogger);

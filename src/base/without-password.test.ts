@@ -12,6 +12,8 @@ const HIDDEN: readonly (readonly [string, string])[] = [
   ["postgres://me:PA/PASS@db/x", "postgres://me:***@db/x"],
   ["postgres://me:PA@PASS@db/x", "postgres://me:***@db/x"],
   ["postgres://me:PA:PASS@db/x", "postgres://me:***@db/x"],
+  ["postgres://me:PA PASS PASS@db/x", "postgres://me:***@db/x"],
+  ["mysql://me:PA PASS@db/x", "mysql://me:***@db/x"],
   ["postgres://me:PA%2FPASS%zz@db/x", "postgres://me:***@db/x"],
   ["postgres://me:PA?PASS#PASS@db/x", "postgres://me:***@db/x"],
   ["postgres://me:PA'PASS\"@db/x", "postgres://me:***@db/x"],
@@ -45,6 +47,8 @@ describe("K2 a password", () => {
 
   test("with blanks is taken out of a text that is a URL as a whole", () => {
     expect(urlWithoutPassword(" postgres://me:PA PASS@db/x")).toBe("postgres://me:***@db/x");
+    expect(urlWithoutPassword("postgres://db/x?password=PA PASS&y=1")).toBe("postgres://db/x?password=***&y=1");
+    for (const value of ["postgres://db/a b", " a: b", "/a b:/c", "host=a b"]) expect(urlWithoutPassword(value)).toBe(value);
   });
 
   test.each([
@@ -53,6 +57,8 @@ describe("K2 a password", () => {
     "see https://example.org/a?b=c#d, or mail me@example.org",
     "the image postgres:16@sha256:0123",
     "dir:/srv/work",
+    "postgres://db:5432/x and me@db",
+    "https://db:port me@db",
     "the password was wrong",
     "/srv/password=x/board.db",
   ])("is not looked for in vain in %s", (text) => {

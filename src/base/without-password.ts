@@ -11,6 +11,8 @@ const SECRET_PARAMETER = new RegExp(`^(?:${SECRET})$`, "i");
 const WORTH_A_LOOK = new RegExp(`:/|postgres|${SECRET}|[?&][^=&]*%`, "i");
 /** One slash, or none after `postgres:`, is a slip of the hand whose password is no less secret. */
 const URLS = /\b([a-z][a-z\d+.-]+:\/\/?|postgres\w*:)(\S+)/gi;
+/** What is neither a port nor ends in an `@` before the next blank goes on after it. */
+const BLANKS = /\b(?!https?:)(?:[a-z][a-z\d+.-]+:\/\/?|postgres\w*:)[^\s:/?#@]*:(?!\d*(?:[/?#\s]|$)|\*{3})[^\s@]+[^\S\n][^\n@]*@/gi;
 /** As a sentence goes on after a value. */
 const AFTERWARDS = /["'`)\]},;:.]*$/;
 const VALUE = String.raw`'(?:[^'\\]|\\.)*'?|"(?:[^"\\]|\\.)*"?|(?:[^\s\\]|\\.)+`;
@@ -28,9 +30,10 @@ export function withoutPassword(text: string): string {
   return cleanUrls(text).replace(ASSIGNMENT, (_, name: string, value: string) => name + hide(value));
 }
 
-/** The same of a text that is one URL as a whole, as far as that can be told: its password may hold blanks. */
-export function urlWithoutPassword(url: string): string {
-  return withoutPassword(url.includes(":/") ? url.trim().replace(/\s/g, "%20") : url);
+/** The same of a value: if it is a URL, that is all of it, and blanks do not end its password. */
+export function urlWithoutPassword(value: string): string {
+  const url = /^\s*[a-z][a-z\d+.-]+:/i.test(value) ? value.trim().replace(/\s/g, "%20") : value;
+  return holdsPassword(url) ? withoutPassword(url) : withoutPassword(value);
 }
 
 /** The same of every text in lists and plain objects, however deep. */
@@ -57,7 +60,8 @@ function isPlain(value: object): boolean {
 }
 
 function cleanUrls(text: string): string {
-  return text.replace(URLS, (_, scheme: string, rest: string) => scheme + cleanRest(rest, /^https?:/i.test(scheme)));
+  const whole = text.replace(BLANKS, (url) => url.replace(/\s/g, "%20"));
+  return whole.replace(URLS, (_, scheme: string, rest: string) => scheme + cleanRest(rest, /^https?:/i.test(scheme)));
 }
 
 /**

@@ -9,12 +9,12 @@ export function isUrl(location: string): boolean {
 }
 
 /**
- * A location as it was meant: in a URL neither blanks around it nor the case of its scheme count, and blanks within are written so that
- * nobody reads them otherwise.
+ * A location as it was meant: in a URL neither blanks around it nor the case of its scheme count, and blanks within and a `%` that begins
+ * nothing are written so that nobody reads them otherwise.
  */
 export function readLocation(location: string): string {
   const url = location.trim().replace(/^postgres(ql)?:\/\//i, (scheme) => scheme.toLowerCase());
-  return isUrl(url) ? url.replace(/\s/g, "%20") : location;
+  return isUrl(url) ? url.replace(/\s/g, "%20").replace(/%(?![\da-f]{2})/gi, "%25") : location;
 }
 
 /**

@@ -101,7 +101,7 @@ export function isCredential(name: string): boolean {
 
 /** Whether what stands under this name in a profile's own files is a secret: there a name that looks like one is one. */
 export function looksLikeCredential(name: string): boolean {
-  return isCredential(name) || DOTENV_SECRET.test(name.toUpperCase()) || /^(?:PASSWORD|SECRET|TOKEN|API_?KEY)$/i.test(name);
+  return isCredential(name) || DOTENV_SECRET.test(name.toUpperCase()) || /^(?:(?:PG|SSL)?PASSWORD|SECRET|TOKEN|API_?KEY)$/i.test(name);
 }
 
 /**

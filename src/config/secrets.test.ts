@@ -47,6 +47,31 @@ describe("the settings of a profile that goes elsewhere", () => {
     },
   );
 
+  test.each([
+    "postgres://me:hidden@db/x",
+    "postgres://me:a/hidden@db/x",
+    "postgres://me:a@hidden:b%@db/x",
+    "postgres://db/x?user=me&password=hidden",
+    "postgres://db/x?pass%77ord=hidden",
+    "postgres://me@db/x?sslpassword=hidden",
+    "host=db password=hidden",
+    "password='a hidden' host=db",
+  ])("K2 lose the password in %s wherever it stands, and a comment or document with one", async (place) => {
+    const text = JSON.stringify(place);
+    const { text: left, leftOut } = await clean(
+      `terminal:\n  timeout: 7\n  cwd: ${text}\n  docker_env: {A: b, C: ${text}}\nworker:\n  command: [psql, ${text}]\n  env: {PGPASSWORD: hidden}\n`,
+    );
+    expect(left).toBe('terminal:\n  timeout: 7\n  docker_env: {"A": "b"}\nworker:\n');
+    expect(leftOut).toEqual(["terminal.cwd", "terminal.docker_env.C", "worker.command", "worker.env.PGPASSWORD"]);
+    expect((await clean(`# see ${place}\nterminal:\n  timeout: 7\n`)).text).toBe("terminal:\n  timeout: 7\n");
+    expect(search.inText(`how to\n  psql ${text}\n`)).toBe(true);
+  });
+
+  test("K2 keep the place of a database without a password", async () => {
+    const text = "kanban:\n  database: postgres://me@db:5432/x?passfile=/home/me/.pgpass # no password\n";
+    expect(await clean(text)).toEqual({ text, leftOut: [] });
+  });
+
   test("K2 that cannot be read cannot be searched", async () => {
     await expect(clean("terminal: [")).rejects.toMatchObject({ code: "config-syntax" });
     await expect(clean("terminal:\n  nosuch: 1\n")).rejects.toMatchObject({ code: "config-unknown-key" });

@@ -1,5 +1,6 @@
 /** @module Secrets in what a profile would take along: found by name, by form, or because the profile's `.env` holds the same value. */
 import { HoldfastError } from "../base/errors.ts";
+import { holdsPassword } from "../base/without-password.ts";
 import { checkConfigText } from "./check-text.ts";
 import { looksLikeCredential } from "./child-environment.ts";
 import { findKey } from "./schema.ts";
@@ -17,7 +18,6 @@ export interface SecretSearch {
 const SHORTEST_KNOWN = 8;
 const FORMS = [
   /-----BEGIN [A-Z ]*PRIVATE KEY/,
-  /:\/\/[^\s/:@]*:[^\s/@]+@/,
   /\b(?:sk-|gh[opsu]_|github_pat_|glpat-|xox[abeprs]-|xapp-|AKIA|AIza|hf_|npm_|dop_v1_)[A-Za-z0-9_-]{12,}/,
 ];
 const ASSIGNMENT = /([A-Za-z_][A-Za-z0-9_]*)["']?\s*[=:]\s*\S/g;
@@ -26,7 +26,7 @@ const ASSIGNMENT = /([A-Za-z_][A-Za-z0-9_]*)["']?\s*[=:]\s*\S/g;
 export function createSecretSearch(dotenv: Readonly<Record<string, string>>): SecretSearch {
   const known = Object.entries(dotenv).filter(([name, value]) => looksLikeCredential(name) && value.length >= SHORTEST_KNOWN);
   return {
-    inText: (text) => FORMS.some((form) => form.test(text)) || known.some(([, value]) => text.includes(value)),
+    inText: (text) => holdsPassword(text) || FORMS.some((form) => form.test(text)) || known.some(([, value]) => text.includes(value)),
     underName: looksLikeCredential,
   };
 }

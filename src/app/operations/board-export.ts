@@ -5,6 +5,7 @@ import { join, sep } from "node:path";
 import * as z from "zod/mini";
 import { describeError, HoldfastError } from "../../base/errors.ts";
 import { listDirectory } from "../../base/list-directory.ts";
+import { holdsPassword, withoutPassword, withoutPasswords } from "../../base/without-password.ts";
 import type { BoardFiles } from "../../board/files.ts";
 import { createStaging, packStaging, type Staging } from "../board-archive.ts";
 import { fromCaller } from "../caller-directory.ts";
@@ -31,6 +32,8 @@ export const boardExport = defineOperation({
     logs: z.int(),
     /** Attachments whose files are not in it, and why. */
     leftOut: z.array(z.object({ name: z.string(), why: z.string() })),
+    /** Texts of tasks, comments, runs and events in which a password of a database was replaced by ***. */
+    hidden: z.int(),
   }),
   async run(app, { slug: wanted, file, attachments, logs, force }) {
     const kanban = await app.kanban();
@@ -38,7 +41,12 @@ export const boardExport = defineOperation({
     const { slug } = await kanban.existingBoard(wanted);
     const path = fromCaller(app, file ?? `${slug}.kanban.tar.gz`);
     if (!force) await refuseExisting(path);
-    const board = await kanban.store.exportBoard(slug);
+    let hidden = 0;
+    const board = withoutPasswords(await kanban.store.exportBoard(slug), (text) => {
+      if (!holdsPassword(text)) return text;
+      hidden += 1;
+      return withoutPassword(text);
+    });
     await using staging = await createStaging(kanban.files);
     const leftOut: { name: string; why: string }[] = [];
     for (const each of attachments ? board.attachments : []) {
@@ -48,7 +56,7 @@ export const boardExport = defineOperation({
     const taken = logs ? await takeLogs(kanban.files.logs(slug), staging) : 0;
     await writeHostFile(path, await packStaging(staging, board), { mode: 0o600 });
     const count = attachments ? board.attachments.length - leftOut.length : 0;
-    return { board: slug, file: path, tasks: board.tasks.length, attachments: count, logs: taken, leftOut };
+    return { board: slug, file: path, tasks: board.tasks.length, attachments: count, logs: taken, leftOut, hidden };
   },
 });
 

@@ -5,6 +5,7 @@ import { configList } from "../../app/operations/config-list.ts";
 import { configPath } from "../../app/operations/config-path.ts";
 import { configSet } from "../../app/operations/config-set.ts";
 import { configUnset } from "../../app/operations/config-unset.ts";
+import { urlWithoutPassword, withoutPasswords } from "../../base/without-password.ts";
 import { editConfig } from "../edit-config.ts";
 import { addHelpNotes, addSubverb, type RegisterVerb } from "../verb.ts";
 
@@ -23,8 +24,9 @@ export const register: RegisterVerb = (command, { runner }) => {
     .action((key: string) =>
       runner.run(get, async ({ app, terminal, flags }) => {
         const found = await configGet.run(app, { key });
-        if (flags.json) return terminal.json(found);
-        if (found.value !== null) terminal.line(shown(found.value));
+        const value = withoutPasswords(found.value, urlWithoutPassword);
+        if (flags.json) return terminal.json({ ...found, value });
+        if (value !== null) terminal.line(shown(value));
       }),
     );
   addHelpNotes(get, { examples: [["holdfast config get terminal.backend", "the value that counts now"]] });

@@ -87,6 +87,25 @@ describe("K5 boards export and import", () => {
     expect((await readdir(join(cli.home, "kanban"))).filter((name) => name.startsWith("."))).toEqual([]);
   });
 
+  test("K2 take no password of a database along that somebody has written down, and say so", async () => {
+    await using cli = await createTestCli();
+    const place = "postgres://me:hid/den@db/x?sslpassword=hidden";
+    await cli.run(["kanban", "init"]);
+    await using store = await storeOf(cli);
+    const { task } = await store.createTask({ title: "move", body: `from ${place}\nto a file` }, { by: "tester" });
+    await store.comment(task.id, "or host=db password=hidden", { by: "tester" });
+    await store.complete(task.id, { summary: "password = ask()", metadata: { from: [place] } }, { by: "tester" });
+    const file = join(cli.directory, "all.tar.gz");
+    const { stderr } = await cli.run(["kanban", "boards", "export", "-o", file]);
+    expect(stderr).toMatch(/warning: passwords of databases are \*\*\* in \d+ of its texts\n/);
+    const exported = gunzipSync(await readFile(file)).toString();
+    expect(exported).not.toMatch(/hid/);
+    expect(exported).toContain("from postgres://me:***@db/x?sslpassword=***\\nto a file");
+    // What only looks like it is as it was.
+    expect(exported).toContain("password = ask()");
+    expect((await store.getTask(task.id)).body).toContain(place);
+  });
+
   test("files are meant from the caller's directory", async () => {
     await using cli = await createTestCli();
     await fill(cli);

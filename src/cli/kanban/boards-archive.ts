@@ -26,6 +26,7 @@ export function addArchiveVerbs(boards: Command, runner: VerbRunner): void {
         if (flags.json) return terminal.json(result);
         terminal.note(`the board ${result.board} is in ${result.file}: ${result.tasks} tasks, ${result.attachments} attachments`);
         for (const { name, why } of result.leftOut) terminal.warn(`the file of ${name} was left out: ${why}`);
+        if (result.hidden > 0) terminal.warn(`passwords of databases are *** in ${result.hidden} of its texts`);
       }),
     );
   addHelpNotes(exporting, { examples: [["holdfast kanban boards export site -o site.tar.gz", "everything but the logs of workers"]] });
