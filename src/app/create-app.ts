@@ -111,7 +111,7 @@ export async function createApp(options: AppOptions): Promise<App> {
     return loaded;
   });
   const context = once(async (): Promise<DriverContext> => {
-    const { values, dotenv } = await config();
+    const { values, dotenv, explain } = await config();
     const warned = new Set<string>();
     const warnOnce = (name: string) => {
       if (warned.has(name)) return;
@@ -125,6 +125,7 @@ export async function createApp(options: AppOptions): Promise<App> {
       hostEnv: withoutCredentials(environment, dotenv),
       daemonProgram: daemonProgram(values.terminal.daemon),
       settings: values.terminal,
+      isSet: (option) => explain(`terminal.${option}`).source.kind !== "default",
       variable(name) {
         const value = environment[name] ?? dotenv[name];
         if (value !== undefined && isCredential(name)) warnOnce(name);

@@ -2,6 +2,7 @@
 import { describeError } from "../base/errors.ts";
 import type { Logger } from "../base/log.ts";
 import type { LoadedConfig } from "../config/load.ts";
+import { createTroubleReport } from "../dispatcher/trouble-report.ts";
 import { autoDecompose } from "./auto-decompose.ts";
 import type { App } from "./create-app.ts";
 import type { ProfileConfigs } from "./worker-directory.ts";
@@ -14,6 +15,7 @@ export interface Splitter {
 
 export function createSplitter(app: App, { configs, log }: { configs: ProfileConfigs; log: Logger }): Splitter {
   let busy = false;
+  const troubles = createTroubleReport();
   let current: { readonly config: LoadedConfig | null; readonly app: App } | undefined;
 
   /** With the settings as they are now (K26). */
@@ -40,7 +42,13 @@ export function createSplitter(app: App, { configs, log }: { configs: ProfileCon
       if (busy) return;
       busy = true;
       split(board)
-        .catch((error: unknown) => log.warn(`tasks in triage could not be split up: ${describeError(error)}`))
+        .then(
+          () => troubles.ends(board),
+          (error: unknown) => {
+            const trouble = describeError(error);
+            if (troubles.begins(board, trouble)) log.warn(`tasks in triage could not be split up: ${trouble}`);
+          },
+        )
         .finally(() => {
           busy = false;
         });

@@ -18,6 +18,8 @@ export interface DriverContext {
   readonly daemonProgram: string | null;
   /** Of the options that belong to backends. */
   readonly settings: DriverSettings;
+  /** Whether somebody has set it, wherever. That a default cannot be kept is nothing to warn of: nobody relies on it (S50). */
+  isSet(option: keyof DriverSettings): boolean;
   /** A variable of the caller, else of the profile's .env: for those that are to be forwarded by name. */
   variable(name: string): string | undefined;
   /** For what a driver ends by itself, with nobody having asked for it. */

@@ -10,6 +10,8 @@ import { containerSpec, describeEngines, type EngineBench, engineBench, LONG } f
 
 const limits = { cpu: 0.5, memoryMb: 96, diskMb: 64, pids: 100, strict: false };
 
+const NO_DISK = "unlimited, because the engine cannot limit it";
+
 const warnings = ({ logged }: EngineBench) => logged.filter(({ level }) => level === "warn").map(({ message }) => message);
 
 /** The same engine, by a client that keeps a list of what it was asked for. */
@@ -71,7 +73,7 @@ describeEngines("limits of a container", (engine) => {
         "the disk cannot be limited to 64 MB: the engine's storage has no such limit, so the sandbox has none (terminal.container_disk: 0 asks for none)";
       expect(warnings(bench)).toEqual([warning]);
       expect((await sandbox.run("echo works")).stdout).toBe("works\n");
-      expect((await driver.describe?.(sandbox.ref))?.limits).toMatchObject({ memory: "96 MB", disk: "unlimited" });
+      expect((await driver.describe?.(sandbox.ref))?.limits).toMatchObject({ memory: "96 MB", disk: NO_DISK });
       expect(await runs()).toEqual([true, false]);
 
       await (await bench.process()).acquire(bench.owner("other"), containerSpec({ limits }));
@@ -121,6 +123,24 @@ describeEngines("limits of a container", (engine) => {
       });
       // It is there now, as it is.
       expect(await exec("--", "echo works")).toBe("works");
+    },
+    LONG,
+  );
+
+  test(
+    "S50 a default that the engine cannot keep is told by inspect and doctor, not when a container is made",
+    async () => {
+      const { run, cli, env } = await cliBench(engine());
+      const { TERMINAL_CONTAINER_DISK: _, ...quiet } = env;
+      expect(await cli.run(["exec", "echo works"], { env: quiet })).toEqual({ status: 0, stdout: "works\n", stderr: "" });
+      expect((await cli.run(["sandbox", "inspect"], { env: quiet })).stdout).toContain(`disk ${NO_DISK}`);
+      const told = "new sandboxes have no limit of their disk, because the engine's storage has none";
+      expect((await cli.run(["doctor"], { env: quiet })).stdout).toContain(told);
+      // Who asks for none misses nothing.
+      expect((await run("doctor")).stdout).not.toContain(told);
+      // Who asks for one hears that there is none, also when it is as large as the default.
+      const asked = await cli.run(["-c", "terminal.container_disk=51200", "exec", "--task", "other", "true"], { env: quiet });
+      expect(asked.stderr).toMatch(/^warning: the disk cannot be limited to 51200 MB/);
     },
     LONG,
   );

@@ -10,6 +10,7 @@ export function driverContext(given: Partial<DriverContext> & Pick<DriverContext
     hostEnv: {},
     daemonProgram: null,
     settings: defaultSettings(),
+    isSet: () => true,
     variable: () => undefined,
     audit: () => {},
     // A process of its own, as far as the others can tell.

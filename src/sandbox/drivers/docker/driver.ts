@@ -24,6 +24,7 @@ import { createHalfMadeRemover } from "./half-made.ts";
 import type { InspectedContainer } from "./inspect.ts";
 import { createLabels } from "./labels.ts";
 import { findLeftovers, isLive, recordedRuns, YOUNGEST_MS } from "./leftovers.ts";
+import { createDiskKnowledge, engineVersion } from "./limits.ts";
 import { createMaker } from "./make-container.ts";
 import { refuseOwnArgs } from "./own-args.ts";
 import { otherRuns, placeOf, removePlace, removeRun, removeUnused, runOf } from "./place.ts";
@@ -35,6 +36,8 @@ import { reachesHost, weakeningArgs } from "./weakening-args.ts";
 const NAME = "docker";
 const TOP_LIMIT_MS = 10_000;
 const CREATE_ATTEMPTS = 5;
+const NO_DISK_LIMIT =
+  "new sandboxes have no limit of their disk, because the engine's storage has none: terminal.container_disk has no effect";
 
 export function createDriver(context: DriverContext): SandboxDriver {
   const { sandboxDir, hostEnv, settings, audit, swept, clock, log } = context;
@@ -99,7 +102,8 @@ export function createDriver(context: DriverContext): SandboxDriver {
     if (ended && own.has(ref.id) && !wasOpened(runOf(placeOf(root, ref.owner), ref))) await removeHalfMade(ref.id, ref);
     throw error;
   };
-  const make = createMaker({ driver: NAME, root, labels, containers, engine, context, recordOf, remove, removeHalfMade });
+  const disk = createDiskKnowledge(join(root, "no-disk-limit"), { clock, log });
+  const make = createMaker({ driver: NAME, root, labels, containers, disk, engine, context, recordOf, remove, removeHalfMade });
   /** One that is there needs no image any more. */
   const withoutImage = async (owner: Owner, spec: SandboxSpec, options: Abortable): Promise<SandboxRef> => {
     const existing = spec.persist ? await byName(owner, options) : null;
@@ -159,9 +163,11 @@ export function createDriver(context: DriverContext): SandboxDriver {
     async check({ signal } = {}): Promise<Availability> {
       try {
         refuseOwnArgs(settings.docker_extra_args, { labelPrefix: settings.label_prefix });
-        const { program, facts } = await engine();
+        const { identity, program, facts } = await engine();
         const { kind, version } = await facts({ anew: true, ...(signal && { signal }) });
-        return { status: "ready", detail: `${kind} ${version}, ${program}`, warnings: weakenings() };
+        const unlimited = settings.container_disk > 0 && disk.cannot(engineVersion({ identity }, { version }));
+        const warnings = [...weakenings(), ...(unlimited ? [NO_DISK_LIMIT] : [])];
+        return { status: "ready", detail: `${kind} ${version}, ${program}`, warnings };
       } catch (error) {
         const fix = HoldfastError.isInstance(error) ? error.hint : "see the message";
         return { status: "broken", reason: describeError(error), fix };
@@ -274,7 +280,7 @@ export function createDriver(context: DriverContext): SandboxDriver {
     async describe(ref) {
       const container = await containers.find(ref.id);
       if (container === null) throw sandboxGone("sandbox-not-found", ref);
-      return describeContainer(container, labels.factsOf(container.labels).weakened ?? []);
+      return describeContainer(container, { weakened: labels.factsOf(container.labels).weakened ?? [], made: ref.settings });
     },
 
     removeDirectory: remove,

@@ -26,6 +26,11 @@ export function leftOut(stderr: string): string[] {
   return lines.filter((line) => speaksOfLimits(line) && /not support|not mounted|ignor|discard/i.test(line));
 }
 
+/** The name by which it is remembered what an engine can do: another version may do more. */
+export function engineVersion({ identity }: { identity: string }, { version }: { version: string }): string {
+  return `${identity} ${version}`;
+}
+
 export interface DiskKnowledge {
   /** The engine has refused such a limit lately. */
   cannot(engine: string): boolean;

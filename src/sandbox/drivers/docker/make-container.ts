@@ -19,6 +19,7 @@ import { classify } from "./engine-error.ts";
 import type { RemoveHalfMade } from "./half-made.ts";
 import type { Labels } from "./labels.ts";
 import { createLimitedRun, type LineFor } from "./limited-run.ts";
+import type { DiskKnowledge } from "./limits.ts";
 import { makePlace, type Place, placeOf, removeRun, runOf } from "./place.ts";
 import { callerIds, planRun } from "./plan-run.ts";
 import type { RemoveTree } from "./remove-as-root.ts";
@@ -30,6 +31,7 @@ export interface MakerOptions {
   readonly labels: Labels;
   readonly containers: Containers;
   readonly context: DriverContext;
+  readonly disk: DiskKnowledge;
   engine(): Promise<CheckedEngine>;
   /** Null also when it cannot be read. */
   recordOf(owner: Owner): SandboxRecord | null;
@@ -51,6 +53,7 @@ export function createMaker({
   root,
   labels,
   containers,
+  disk,
   engine,
   context,
   recordOf,
@@ -58,7 +61,7 @@ export function createMaker({
   removeHalfMade,
 }: MakerOptions): MakeContainer {
   const { daemonProgram, clock, log } = context;
-  const runWithin = createLimitedRun({ engine, memory: join(root, "no-disk-limit"), clock, log });
+  const runWithin = createLimitedRun({ engine, disk, isSet: context.isSet, log });
 
   /** The id of the one before it, if that was removed from outside; it has left its socket and state. */
   const remember = async (ref: SandboxRef): Promise<string | undefined> => {
