@@ -335,7 +335,7 @@ void socket_remove(void);
 /* --- serve.c, relay.c: the verbs --- */
 
 struct serve_options {
-  const char *socket, *state, *secret_file;
+  const char *socket, *state, *secret_file, *door; /* door: a directory that only our user is to get through, or NULL */
   uint32_t idle_stop;
   bool background;
 };

@@ -1,7 +1,7 @@
 #include "holdfastd.h"
 
 static int usage(void) {
-  fputs("usage: holdfastd serve --socket PATH --state DIR --secret-file PATH [--idle-stop SECONDS] [--background]\n"
+  fputs("usage: holdfastd serve --socket PATH --state DIR --secret-file PATH [--idle-stop SECONDS] [--door DIR] [--background]\n"
         "       holdfastd relay --socket PATH\n"
         "       holdfastd version\n",
         stderr);
@@ -24,6 +24,8 @@ int main(int argc, char **argv) {
       options.state = value;
     } else if (!strcmp(argv[i], "--secret-file")) {
       options.secret_file = value;
+    } else if (!strcmp(argv[i], "--door")) {
+      options.door = value;
     } else if (!strcmp(argv[i], "--idle-stop")) {
       options.idle_stop = (uint32_t)strtoul(value, &end, 10);
     } else {

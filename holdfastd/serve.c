@@ -94,7 +94,7 @@ static int open_descriptor_room(void) {
 }
 
 static int open_all(const struct serve_options *options) {
-  int code = read_secret(options->secret_file);
+  int code = options->door && chmod(options->door, 0700) < 0 ? fail("cannot close", options->door) : read_secret(options->secret_file);
   if (!code && !loop_open()) code = fail("cannot open", "epoll");
   if (!code) code = open_signals();
   if (!code) code = socket_open(options->socket);

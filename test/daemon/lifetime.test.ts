@@ -1,7 +1,7 @@
 import { execFile, execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
 import { existsSync } from "node:fs";
-import { lstat, mkdir, readFile, readlink, rename, rm, stat, symlink, writeFile } from "node:fs/promises";
+import { chmod, lstat, mkdir, readFile, readlink, rename, rm, stat, symlink, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { Duplex, type Readable, type Writable } from "node:stream";
 import { expect, test } from "vitest";
@@ -41,6 +41,23 @@ describeIf("cc", "the life of holdfastd", () => {
     for (const args of wrong) expect(await run(args)).toMatchObject({ code: 2, said: expect.stringMatching(/^usage:/) });
     expect(await run(["relay", "--socket", "/nonexistent/s"])).toMatchObject({ code: 4, said: expect.stringContaining("/nonexistent/s") });
     expect(await run(["relay", "--socket", `/${"x".repeat(150)}`])).toMatchObject({ code: 4 });
+  });
+
+  test("closes the door before its own things, each time it starts, and does not start when it cannot", async () => {
+    const door = join(scratch.path, "door");
+    await mkdir(door);
+    for (const mode of [0o755, 0o1777, 0]) {
+      await chmod(door, mode);
+      await using _daemon = await startDaemon(scratch.path, { args: ["--door", door] });
+      expect((await stat(door)).mode & 0o7777).toBe(0o700);
+    }
+    const serve = ["serve", "--socket", join(scratch.path, "s"), "--state", scratch.path, "--secret-file", join(scratch.path, "secret")];
+    expect(await run([...serve, "--door", join(scratch.path, "none")])).toEqual({
+      code: 1,
+      output: "",
+      said: `holdfastd: cannot close ${join(scratch.path, "none")}: No such file or directory\n`,
+    });
+    expect(existsSync(join(scratch.path, "s"))).toBe(false);
   });
 
   test("says in one line why it cannot start, also in the background", async () => {

@@ -13,7 +13,7 @@ describeEngines("making containers", (engine) => {
     const { HostConfig: host, Config: config } = await bench.inspect(sandbox.ref.id);
     expect(host).toMatchObject({ PidsLimit: 256, Memory: 512 * 1024 * 1024, NanoCpus: 1e9 });
     expect(host.SecurityOpt?.join()).toContain("no-new-privileges");
-    expect(Object.keys(host.Tmpfs ?? {}).sort()).toEqual(["/run", "/tmp", "/var/tmp"]);
+    expect(Object.keys(host.Tmpfs ?? {}).sort()).toEqual(["/holdfast", "/run", "/tmp", "/var/tmp"]);
     expect(config.Labels).toMatchObject({ "holdfast-agent": "1", "holdfast-task-id": "a_task_1", "holdfast-profile": "default" });
     const { output } = await sandbox.run("grep -E 'CapEff|CapBnd|NoNewPrivs' /proc/self/status");
     // CHOWN, DAC_OVERRIDE, FOWNER, SETGID and SETUID.

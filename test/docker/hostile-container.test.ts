@@ -1,6 +1,6 @@
 import { execFileSync } from "node:child_process";
 import { existsSync } from "node:fs";
-import { lstat, mkdir, readdir, readFile, realpath, rename, rm, symlink, truncate, writeFile } from "node:fs/promises";
+import { chmod, chown, lstat, mkdir, readdir, readFile, realpath, rename, rm, symlink, truncate, writeFile } from "node:fs/promises";
 import { createServer } from "node:net";
 import { join } from "node:path";
 import { beforeAll, expect, onTestFinished, test } from "vitest";
@@ -17,6 +17,7 @@ import { eventually } from "../daemon/machine.ts";
 import { createTestCli } from "../helpers/cli.ts";
 import { ENGINE_LIMIT_MS, type TestEngine, testEngine } from "../helpers/engine.ts";
 import { engineDriver, engineVariables } from "../helpers/engine-harness.ts";
+import { BASE_IMAGE, USER_IMAGE } from "../helpers/engine-image.ts";
 import { failureOf } from "../helpers/failure-of.ts";
 import { createManualClock } from "../helpers/manual-clock.ts";
 import { describeIf } from "../helpers/requirements.ts";
@@ -84,6 +85,82 @@ describeEngines("code in a container that is hostile", (engine) => {
       expect(await bench.containers()).toEqual([]);
     },
     LONG,
+  );
+
+  /** What one who is not the sandbox's own user can do to it. */
+  const INTRUDE = `
+    for spoil in 'cat /holdfast/run/secret' 'ls /holdfast/run' 'cat /holdfast/run/socket.lock' 'ls /holdfast/run/state' \\
+      'echo x >/holdfast/run/new' 'mv /holdfast/run/socket /holdfast/run/other' 'rm /holdfast/run/socket' \\
+      'mv /holdfast/run/state /holdfast/run/other' 'mkdir /holdfast/run/state/evil' 'rm -rf /holdfast/run/secret' \\
+      'echo evil >$KEPT_HOME/.bashrc' 'echo evil >/workspace/Makefile' 'mv /workspace/mine /workspace/other'
+    do ( eval "$spoil" ) >/dev/null 2>&1 && echo "done: $spoil"; done; true`;
+
+  test.for([
+    ["root", BASE_IMAGE, "/root", {}, ["nobody", "someone", "4321:0"]],
+    ["root, without holdfastd,", BASE_IMAGE, "/root", {}, ["nobody", "someone"], { daemonProgram: null }],
+    ["a user without holdfastd", USER_IMAGE, "/home/someone", {}, ["nobody"], { daemonProgram: null }],
+    ["a user whom the image names", USER_IMAGE, "/home/someone", {}, ["nobody", "4321:1000"]],
+    ["a user of our arguments", BASE_IMAGE, "/root", { extraArgs: ["--user=someone"] }, ["nobody", "4321"]],
+    ["root, whose files are not kept", BASE_IMAGE, "/root", { keepFiles: false }, ["nobody", "someone"]],
+    ["a user whose files are not kept", USER_IMAGE, "/home/someone", { keepFiles: false }, ["nobody"]],
+  ] as const)(
+    "as another user than %s finds neither secret nor socket nor state, and leaves nothing in home and workspace",
+    {
+      timeout: LONG,
+    },
+    async ([, image, home, changes, others, options]) => {
+      const bench = await engineBench(engine());
+      const open = async () => bench.lifecycle(await bench.driver(options)).acquire(bench.owner(), containerSpec({ image, ...changes }));
+      const { sandbox } = await open();
+      const first = await sandbox.run("export KEPT=yes; cd /workspace && touch mine && touch ~/mine && ls /holdfast/run");
+      expect(first).toMatchObject({ exitCode: 0, stderr: "" });
+      const intrude = async (when: string) => {
+        for (const user of others)
+          expect(
+            await bench.ask("exec", "-u", user, "-e", `KEPT_HOME=${home}`, sandbox.ref.id, "sh", "-c", INTRUDE),
+            `${user}, ${when}`,
+          ).toBe("");
+      };
+      await intrude("at once");
+      // The door is made anew with every start, and what the host has closed stays so.
+      await bench.ask("restart", "-t", "1", sandbox.ref.id);
+      const { sandbox: again } = await open();
+      expect(await again.run("echo $KEPT; touch ~/mine /workspace/mine")).toMatchObject({ exitCode: 0, stdout: "yes\n", stderr: "" });
+      await intrude("when it was started again");
+    },
+  );
+
+  test.for([
+    ["root", BASE_IMAGE, "/root", ["nobody", "someone"]],
+    ["a user whom the image names", USER_IMAGE, "/home/someone", ["nobody"]],
+  ] as const)(
+    "as another user than %s is shut out of what an earlier version has made, once somebody comes to it",
+    {
+      timeout: LONG,
+    },
+    async ([, image, home, others]) => {
+      const bench = await engineBench(engine());
+      const lifecycle = await bench.process();
+      const { sandbox } = await lifecycle.acquire(bench.owner(), containerSpec({ image }));
+      await sandbox.run("export KEPT=yes; chmod 755 /holdfast; touch /workspace/mine");
+      const runDir = await runDirectoryOf(bench.placeOf());
+      // As it was: open to all, with no door before it.
+      for (const [path, mode] of [
+        [runDir, 0o777],
+        [join(runDir, "secret"), 0o644],
+        [join(bench.placeOf(), "workspace"), 0o777],
+        [join(bench.placeOf(), "home"), 0o777],
+      ] as const) {
+        await chown(path, 0, 0);
+        await chmod(path, mode);
+      }
+      const read = ["exec", "-u", "nobody", sandbox.ref.id, "sh", "-c", "wc -c </holdfast/run/secret"];
+      expect(await bench.ask(...read)).toBe("64");
+      const { sandbox: found } = await (await bench.process()).acquire(bench.owner(), containerSpec({ image }));
+      for (const user of others)
+        expect(await bench.ask("exec", "-u", user, "-e", `KEPT_HOME=${home}`, sandbox.ref.id, "sh", "-c", INTRUDE), user).toBe("");
+      expect(await found.run("echo $KEPT; touch ~/new /workspace/mine")).toMatchObject({ exitCode: 0, stdout: "yes\n", stderr: "" });
+    },
   );
 
   test(

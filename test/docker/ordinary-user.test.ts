@@ -6,7 +6,7 @@ import { beforeAll, expect, onTestFinished, test } from "vitest";
 import { createTestCli, PROGRAM } from "../helpers/cli.ts";
 import { ENGINE_LIMIT_MS, type PrivateEngine, privateEngine } from "../helpers/engine.ts";
 import { engineVariables } from "../helpers/engine-harness.ts";
-import { BASE_IMAGE } from "../helpers/engine-image.ts";
+import { BASE_IMAGE, USER_IMAGE } from "../helpers/engine-image.ts";
 import { describeIf } from "../helpers/requirements.ts";
 import { temporaryDirectory } from "../helpers/temporary-directory.ts";
 import { LONG } from "./engine-bench.ts";
@@ -134,5 +134,41 @@ describeIf(["cc", "mmdebstrap", "dockerd"], `a user who is not root, on an engin
       expect((await engine.run(["ps", "-aq"])).stdout).toBe("");
     },
     LONG,
+  );
+
+  test.skipIf(reason).for([
+    ["root", BASE_IMAGE, "/root"],
+    // Whom the host's user cannot give anything.
+    ["another", USER_IMAGE, "/home/someone"],
+  ] as const)(
+    "S22 S30 shares with a container that runs as %s what nobody else in it gets at, also when it is started again",
+    {
+      timeout: LONG,
+    },
+    async ([, image, home]) => {
+      const { run, containers, tasks } = await ordinaryUser(engine);
+      const exec = (script: string) => run("exec", "-c", `terminal.docker_image=${image}`, "--", script);
+      const intrude = async (id: string) => {
+        const script = `cat /holdfast/run/secret; ls /holdfast/run; echo x >/holdfast/run/new; mv /holdfast/run/state /holdfast/run/other
+        echo x >/workspace/new; echo x >${home}/.bashrc; ls -d /holdfast/run/* /workspace/new ${home}/.bashrc`;
+        return (await engine.run(["exec", "-u", "4321", id, "sh", "-c", script])).stdout;
+      };
+      expect(await exec("export KEPT=yes; touch mine ~/mine; ls -A; ls -A ~")).toMatchObject({
+        status: 0,
+        stderr: "",
+        stdout: "mine\nmine\n",
+      });
+      const [{ id } = { id: "" }] = await containers();
+      expect(await intrude(id)).toBe("");
+      expect((await engine.run(["restart", "-t", "1", id])).code).toBe(0);
+      expect(await exec("echo $KEPT; touch ~/mine mine; stat -c %a /holdfast")).toMatchObject({ status: 0, stdout: "yes\n700\n" });
+      expect(await intrude(id)).toBe("");
+      // Its files are there for the next one, and go when they are asked to.
+      await engine.run(["rm", "-f", "-v", id]);
+      expect(await exec("ls; ls ~")).toMatchObject({ status: 0, stdout: "mine\nmine\n" });
+      expect(await run("sandbox", "rm", "default")).toMatchObject({ status: 0 });
+      expect(await containers()).toEqual([]);
+      expect(existsSync(await tasks()) ? await readdir(await tasks()) : []).toEqual([]);
+    },
   );
 });

@@ -15,7 +15,7 @@ function request({ spec, ...changes }: Partial<Omit<RunRequest, "spec">> & { spe
     cwd: "/workspace",
     home: "/root",
     hostUser: null,
-    userIds: null,
+    userIds: { uid: 0, gid: 0 },
     startsAsRoot: true,
     init: true,
     mounts: [],
@@ -80,6 +80,8 @@ test("S4 S5 S7 the whole command line, in its order", () => {
         "/run:rw,noexec,nosuid,size=64m",
         "--network",
         "none",
+        "--tmpfs",
+        "/holdfast:rw,noexec,nosuid,size=64k,uid=0,gid=0,mode=0700",
         "--mount",
         "type=bind,source=/k/workspace,target=/workspace",
         "--mount",
@@ -140,7 +142,7 @@ describe("S5", () => {
 
   test("a mount on one of the temporary directories takes its place, or the engine would refuse both", () => {
     const line = args({ mounts: [{ source: "/scratch", target: "/tmp", readOnly: false }] });
-    expect(values("--tmpfs", line).map((value) => value?.split(":")[0])).toEqual(["/var/tmp", "/run"]);
+    expect(values("--tmpfs", line).map((value) => value?.split(":")[0])).toEqual(["/var/tmp", "/run", "/holdfast"]);
   });
 });
 
@@ -166,15 +168,18 @@ describe("S7", () => {
 });
 
 test("S9 a sandbox whose files are not kept has its home and workspace in memory, where nothing else is mounted", () => {
-  const places = (changes: Parameters<typeof request>[0]) => values("--tmpfs", args(changes)).slice(3);
+  const places = (changes: Parameters<typeof request>[0]) => values("--tmpfs", args(changes)).slice(4);
   const spec = { keepFiles: false };
-  expect(places({ spec })).toEqual(["/workspace:rw,exec,nosuid,mode=1777,size=10g", "/root:rw,exec,nosuid,mode=1777,size=1g"]);
+  expect(places({ spec })).toEqual([
+    "/workspace:rw,exec,nosuid,size=10g,uid=0,gid=0,mode=0755",
+    "/root:rw,exec,nosuid,size=1g,uid=0,gid=0,mode=0700",
+  ]);
   const mounts = [{ source: "/me", target: "/workspace", readOnly: false }];
-  expect(places({ spec, mounts, home: "/home/x" })).toEqual(["/home/x:rw,exec,nosuid,mode=1777,size=1g"]);
+  expect(places({ spec, mounts, home: "/home/x" })).toEqual(["/home/x:rw,exec,nosuid,size=1g,uid=0,gid=0,mode=0700"]);
   expect(places({})).toEqual([]);
   const [workspace] = places({ spec, userIds: { uid: 1000, gid: 100 } });
-  expect(workspace).toBe("/workspace:rw,exec,nosuid,mode=1777,size=10g,uid=1000,gid=100");
-  expect(places({ spec, quirks: QUIRKS.podman })[0]).toBe("/workspace:rw,exec,nosuid,mode=1777,size=10g,U");
+  expect(workspace).toBe("/workspace:rw,exec,nosuid,size=10g,uid=1000,gid=100,mode=0755");
+  expect(places({ spec, quirks: QUIRKS.podman })[0]).toBe("/workspace:rw,exec,nosuid,size=10g,U,mode=0755");
 });
 
 describe("S10", () => {

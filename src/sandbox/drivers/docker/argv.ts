@@ -2,7 +2,10 @@
 import { posix } from "node:path";
 import { HoldfastError } from "../../../base/errors.ts";
 import type { Mount, SandboxSpec } from "../../spec.ts";
+import { OWN_PATH } from "./connect.ts";
+import type { UserIds } from "./container-user.ts";
 import { mountArgs, WORKSPACE } from "./mounts.ts";
+import { HOME_MODE, WORKSPACE_MODE } from "./place.ts";
 import type { Quirks } from "./quirks.ts";
 
 export interface RunRequest {
@@ -15,9 +18,9 @@ export interface RunRequest {
   /** The home directory of the container's user. */
   readonly home: string;
   /** Null leaves the user to the image. */
-  readonly hostUser: { readonly uid: number; readonly gid: number } | null;
-  /** The container's user by its numbers, whoever decides on it; null when they are not known. */
-  readonly userIds: { readonly uid: number; readonly gid: number } | null;
+  readonly hostUser: UserIds | null;
+  /** The container's user by its numbers, whoever decides on it. */
+  readonly userIds: UserIds;
   /** The image's own first process runs as root. */
   readonly startsAsRoot: boolean;
   /** False for an image that brings its own init, or an engine that has none. */
@@ -70,6 +73,7 @@ export function runArgv(request: RunRequest): RunLine {
       ...Object.entries(labels).flatMap(([label, value]) => ["--label", `${label}=${value}`]),
       ...directoryArgs(request),
       ...hardeningArgs(request),
+      ...doorArgs(request),
       ...request.mounts.flatMap(mountArgs),
       ...scratchArgs(request),
       ...limitArgs(request),
@@ -126,19 +130,31 @@ function hardeningArgs({ hostUser, startsAsRoot, spec, mounts }: RunRequest): st
   ];
 }
 
+/**
+ * The daemon's socket and secret, and the state of sessions, are nothing for other users in the container. On the host they may have to be
+ * open to more than its user; here nobody else gets that far.
+ */
+function doorArgs(request: RunRequest): string[] {
+  if (!isFree(OWN_PATH, request.mounts)) return [];
+  return ["--tmpfs", `${OWN_PATH}:rw,noexec,nosuid,size=64k,${ownedBy(request)},mode=0700`];
+}
+
 /** Home and workspace of a sandbox whose files go with it. */
-function scratchArgs({ spec, home, mounts, userIds, quirks }: RunRequest): string[] {
+function scratchArgs(request: RunRequest): string[] {
+  const { spec, home, mounts } = request;
   if (spec.keepFiles) return [];
   const places = [
-    [WORKSPACE, "10g"],
-    [home, "1g"],
+    [WORKSPACE, WORKSPACE_MODE, "10g"],
+    [home, HOME_MODE, "1g"],
   ] as const;
-  // Over a directory of the image runc takes that one's mode, not ours, and the owner is root: without more, only root could write there.
-  const ofNumbers = userIds === null ? "" : `,uid=${userIds.uid},gid=${userIds.gid}`;
-  const owner = quirks.tmpfsOwner === "U" ? ",U" : ofNumbers;
   return places
     .filter(([path]) => isFree(path, mounts))
-    .flatMap(([path, size]) => ["--tmpfs", `${path}:rw,exec,nosuid,mode=1777,size=${size}${owner}`]);
+    .flatMap(([path, mode, size]) => ["--tmpfs", `${path}:rw,exec,nosuid,size=${size},${ownedBy(request)},mode=0${mode.toString(8)}`]);
+}
+
+/** A tmpfs would be root's. */
+function ownedBy({ userIds, quirks }: RunRequest): string {
+  return quirks.tmpfsOwner === "U" ? "U" : `uid=${userIds.uid},gid=${userIds.gid}`;
 }
 
 function limitArgs({ spec: { limits } }: RunRequest): string[] {

@@ -16,11 +16,12 @@ import { processMarks } from "../shared/refs.ts";
 import type { Containers } from "./containers.ts";
 import { reasonOf } from "./engine-error.ts";
 
-/** Inside every container. */
-export const DAEMON_PATH = "/holdfast/holdfastd";
-export const RUN_PATH = "/holdfast/run";
+/** Inside every container: what is ours, behind a door that only the container's own user gets through. */
+export const OWN_PATH = "/holdfast";
+export const DAEMON_PATH = `${OWN_PATH}/holdfastd`;
+export const RUN_PATH = `${OWN_PATH}/run`;
 export const SOCKET_PATH = `${RUN_PATH}/socket`;
-const STATE = "state";
+export const STATE = "state";
 export const STATE_PATH = `${RUN_PATH}/${STATE}`;
 
 const SOCKET_LIMIT_MS = 5_000;

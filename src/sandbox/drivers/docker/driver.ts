@@ -22,6 +22,7 @@ import { findEngine } from "./find-engine.ts";
 import { createFinder } from "./finder.ts";
 import { createHalfMadeRemover } from "./half-made.ts";
 import type { InspectedContainer } from "./inspect.ts";
+import { keepToUser } from "./keep-to-user.ts";
 import { createLabels } from "./labels.ts";
 import { findLeftovers, isLive, recordedRuns, YOUNGEST_MS } from "./leftovers.ts";
 import { createDiskKnowledge, engineVersion } from "./limits.ts";
@@ -150,6 +151,16 @@ export function createDriver(context: DriverContext): SandboxDriver {
     await start(ref, name);
     return status !== "created";
   };
+  /** Nobody is kept from a sandbox that cannot be closed. */
+  const opened = async (connection: Connection, of: Pick<SandboxRef, "owner" | "createdAt">): Promise<Connection> => {
+    await keepToUser(placeOf(root, of.owner), of).catch((error: unknown) => {
+      log.warn("what the sandbox shares with the host could not be closed to other users in it", {
+        task: of.owner.task,
+        error: describeError(error),
+      });
+    });
+    return connection;
+  };
   /** Null when it runs, but cannot be reached from here. */
   const socketOf = (ref: SandboxRef, { signal }: { signal: AbortSignal | undefined }): Promise<DaemonLink | null> => {
     const runDir = runOf(placeOf(root, ref.owner), ref);
@@ -224,26 +235,26 @@ export function createDriver(context: DriverContext): SandboxDriver {
       const { id, fingerprint: print, createdAt, settings: made } = record;
       const ref: SandboxRef = { driver: NAME, id, owner, fingerprint: print, state: "running", createdAt, settings: made };
       const connection = await connectContainer(link, { ref, restarted: false, callVariables: callVariables() }).catch(unlessGone);
-      return connection && { ref, connection };
+      return connection && { ref, connection: await opened(connection, ref) };
     },
 
     async connect(ref, { signal } = {}): Promise<Connection> {
       throwIfAborted(signal, "the sandbox was not opened");
       const runDir = runOf(placeOf(root, ref.owner), ref);
       const justMade = fresh.delete(ref.id) ? await socketOf(ref, { signal }).catch(unlessGone) : null;
-      if (justMade) return connectContainer(justMade, { ref, restarted: false, callVariables: callVariables() });
+      if (justMade) return opened(await connectContainer(justMade, { ref, restarted: false, callVariables: callVariables() }), ref);
       const container = await containers.find(ref.id, signal ? { signal } : {});
       if (container === null) throw sandboxGone("sandbox-not-found", ref);
       const restarted = await wake(ref, container);
       if (labels.factsOf(container.labels).daemon !== true) {
         const lines = { engine: await engine(), clientEnv: hostEnv, callVariables: callVariables() };
         const open = connectThroughExec({ ...lines, containers, ref, restarted, clock, signal });
-        return open.catch((error: unknown) => removeUnusable(error, ref));
+        return opened(await open.catch((error: unknown) => removeUnusable(error, ref)), ref);
       }
       const near = await socketOf(ref, { signal });
       if (near) await keepRecord(ref);
       const link = near ?? (await proveLink(relayStream((await engine()).program, ref.id, hostEnv), { runDir, clock }));
-      return connectContainer(link, { ref, restarted, callVariables: callVariables() });
+      return opened(await connectContainer(link, { ref, restarted, callVariables: callVariables() }), ref);
     },
 
     list,

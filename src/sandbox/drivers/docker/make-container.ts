@@ -11,11 +11,13 @@ import { fingerprint, NOT_LIMITABLE, type SandboxSpec, settingsOf } from "../../
 import { recordFrom, type SandboxRecord, writeRecord } from "../shared/sandbox-record.ts";
 import { runArgv } from "./argv.ts";
 import type { CheckedEngine } from "./checked-engine.ts";
+import { createUserLookup, userOf } from "./container-user.ts";
 import { type Containers, failure, type ImageFacts } from "./containers.ts";
 import { copyDaemon } from "./daemon-copy.ts";
 import { daemonFor, describeLoss } from "./daemon-fit.ts";
 import type { EngineResult } from "./engine.ts";
 import { classify } from "./engine-error.ts";
+import { createGiver } from "./give-as-root.ts";
 import type { RemoveHalfMade } from "./half-made.ts";
 import type { Labels } from "./labels.ts";
 import { createLimitedRun, type LineFor } from "./limited-run.ts";
@@ -61,6 +63,8 @@ export function createMaker({
   removeHalfMade,
 }: MakerOptions): MakeContainer {
   const { daemonProgram, clock, log } = context;
+  const idsOf = createUserLookup(engine);
+  const giveTo = createGiver({ engine, log });
   const runWithin = createLimitedRun({ engine, disk, isSet: context.isSet, log });
 
   /** The id of the one before it, if that was removed from outside; it has left its socket and state. */
@@ -96,12 +100,13 @@ export function createMaker({
     const mark = randomId(8);
     const [cidFile, envFile] = [join(place.directory, `cid-${mark}`), join(place.directory, `env-${mark}`)];
     const { quirks } = await (await engine()).facts(options);
+    // Once: it has a word to say on some platforms.
+    const hostUser = callerOf(spec);
+    const userIds = await idsOf(userOf(image, { hostUser, extraArgs: spec.extraArgs }), image, options);
     const createdAt = await makePlace(place, { keepFiles: spec.keepFiles, now: clock.now() });
     const { keepFiles, persist } = spec;
     const weakened = weakenedBy(spec);
     const told = { fingerprint: print, version: holdfastVersion(), keepFiles, persist, weakened, daemon: daemon !== null, createdAt };
-    // Once: it has a word to say on some platforms.
-    const hostUser = callerOf(spec);
     const lineFor: LineFor = (limits) =>
       runArgv(
         planRun({
@@ -114,6 +119,7 @@ export function createMaker({
           runDir: runOf(place, { createdAt }),
           daemonProgram: daemon,
           hostUser,
+          userIds,
           cidFile,
           envFile,
           quirks,
@@ -121,6 +127,7 @@ export function createMaker({
       );
     let made = false;
     try {
+      if (keepFiles) await giveTo(place, userIds, image.id);
       const variables = lineFor(spec.limits).envFile;
       if (variables !== null) await writeFile(envFile, variables, { mode: 0o600 });
       const result = await runWithin(spec.limits, lineFor, options);

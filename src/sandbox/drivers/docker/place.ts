@@ -13,6 +13,10 @@ import type { RemoveTree } from "./remove-as-root.ts";
 
 /** Files that are only there while a container is made. */
 export const OF_MAKERS = /^(?:cid-|env-|sandbox\.json\.)/;
+/** Until the container's user is seen, who may be any; the directory around it is open to nobody else. */
+export const OPEN_TO_ALL = 0o777;
+export const WORKSPACE_MODE = 0o755;
+export const HOME_MODE = 0o700;
 /** Directories that are only there while they are removed. */
 export const OF_REMOVERS = /^gone-/;
 
@@ -38,18 +42,18 @@ export function runOf({ directory }: Place, { createdAt }: { createdAt: number }
   return join(directory, "run", String(createdAt));
 }
 
-/**
- * The user in the container may be any, so what is shared is open to all; the directory around it is not, and whoever comes through has to
- * know the secret. Returns the time of creation, which no other container of the owner has.
- */
+/** Returns the time of creation, which no other container of the owner has. */
 export async function makePlace(place: Place, { keepFiles, now }: { keepFiles: boolean; now: number }): Promise<number> {
   const createdAt = await claimRun(place, now);
   const run = runOf(place, { createdAt });
-  await chmod(run, 0o777);
+  await chmod(run, OPEN_TO_ALL);
   await makeSecret(run, { mode: 0o644 });
   for (const path of keepFiles ? [place.workspace, place.home] : []) {
     await makeDirectory(path);
-    await chmod(path, 0o777);
+    await chmod(path, OPEN_TO_ALL).catch((error: unknown) => {
+      // It was given to the user of an earlier container.
+      if (systemCode(error) !== "EPERM") throw error;
+    });
   }
   return createdAt;
 }

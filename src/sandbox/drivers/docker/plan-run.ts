@@ -4,7 +4,7 @@ import type { Logger } from "../../../base/log.ts";
 import type { SandboxSpec } from "../../spec.ts";
 import { SECRET_FILE } from "../shared/daemon-socket.ts";
 import type { RunRequest } from "./argv.ts";
-import { DAEMON_PATH, RUN_PATH, SOCKET_PATH } from "./connect.ts";
+import { DAEMON_PATH, OWN_PATH, RUN_PATH, SOCKET_PATH } from "./connect.ts";
 import type { ImageFacts } from "./containers.ts";
 import { STAY_COMMAND } from "./exec/script.ts";
 import { planMounts } from "./mounts.ts";
@@ -21,12 +21,15 @@ export interface RunPlan extends Pick<RunRequest, "name" | "labels" | "cidFile" 
   readonly daemonProgram: string | null;
   /** As whom it runs in place of the image's own user. */
   readonly hostUser: RunRequest["hostUser"];
+  readonly userIds: RunRequest["userIds"];
 }
 
 export function planRun({ spec, image, imageName, place, runDir, daemonProgram, hostUser, ...given }: RunPlan): RunRequest {
   const home = homeOf(image, { hostUser: hostUser !== null, given: spec.env.HOME });
   const kept = spec.keepFiles ? { workspace: place.workspace, home: place.home } : null;
   const serve = [DAEMON_PATH, "serve", "--socket", SOCKET_PATH, "--state", RUN_PATH, "--secret-file", `${RUN_PATH}/${SECRET_FILE}`];
+  // With a second start the engine gives the directory the mode that it had underneath.
+  serve.push("--door", OWN_PATH);
   return {
     ...given,
     spec,
@@ -34,7 +37,6 @@ export function planRun({ spec, image, imageName, place, runDir, daemonProgram, 
     cwd: spec.cwd,
     home,
     hostUser,
-    userIds: hostUser ?? numbersOf(image.user),
     startsAsRoot: image.user === null,
     init: true,
     mounts: [
@@ -61,11 +63,4 @@ export function callerIds({ log, user = userInfo() }: { log: Logger; user?: { ui
   if (user.uid >= 0 && user.gid >= 0) return { uid: user.uid, gid: user.gid };
   log.warn("docker_run_as_host_user has no effect: this platform does not expose POSIX uid/gid, so the image's own user is taken");
   return null;
-}
-
-/** Null when the image names its user: only its own files say which numbers that is. */
-function numbersOf(user: string | null): { uid: number; gid: number } | null {
-  if (user === null) return { uid: 0, gid: 0 };
-  const [, uid, gid = uid] = /^(\d+)(?::(\d+))?$/.exec(user) ?? [];
-  return uid === undefined ? null : { uid: Number(uid), gid: Number(gid) };
 }

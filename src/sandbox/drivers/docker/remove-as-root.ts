@@ -5,7 +5,8 @@ import { type AsRootOptions, asRoot } from "./as-root.ts";
 /** Absent is success. */
 export type RemoveTree = (path: string) => Promise<void>;
 
-const EMPTY = "rm -rf -- ..?* .[!.]* *";
+/** The directory itself may be the container's user's, and whoever removes it looks into it first. */
+const EMPTY = "rm -rf -- ..?* .[!.]* * && chmod 777 .";
 
 /** First as ourselves; what that is not allowed to, a container that sees nothing but this directory is. */
 export function createTreeRemover(options: AsRootOptions): RemoveTree {

@@ -5,7 +5,7 @@ import { randomId } from "../../../../base/ids.ts";
 import type { Connection, SandboxProcess, SandboxRef, SpawnOptions } from "../../../driver.ts";
 import { createFilesOverSpawn } from "../../../files-over-spawn.ts";
 import { processMarks, sandboxGone } from "../../shared/refs.ts";
-import { assertRunning, STATE_PATH } from "../connect.ts";
+import { assertRunning, OWN_PATH, STATE_PATH } from "../connect.ts";
 import { type Containers, failure } from "../containers.ts";
 import type { Engine } from "../engine.ts";
 import { reasonOf } from "../engine-error.ts";
@@ -16,8 +16,8 @@ import { execLine } from "./script.ts";
 
 const OPEN_LIMIT_MS = 30_000;
 
-/** Leaves its own variables, as every program there gets them. */
-const OPEN = `umask 077; mkdir -p ${STATE_PATH} && chmod 700 ${STATE_PATH} && exec cat /proc/self/environ`;
+/** Closes the door to what is ours, as holdfastd would, and leaves its own variables, as every program there gets them. */
+const OPEN = `umask 077; chmod 700 ${OWN_PATH} 2>/dev/null; mkdir -p ${STATE_PATH} && chmod 700 ${STATE_PATH} && exec cat /proc/self/environ`;
 
 export interface ExecConnectionOptions {
   readonly signal?: AbortSignal | undefined;
