@@ -5,6 +5,7 @@ import { describeError, systemCode } from "../base/errors.ts";
 import { listDirectory } from "../base/list-directory.ts";
 import { removeTree } from "../base/remove-tree.ts";
 import type { BoardFiles } from "../board/files.ts";
+import { worksIn } from "../dispatcher/workspaces/in-use.ts";
 import { type RemoveManagedOptions, removeManaged } from "../dispatcher/workspaces/managed.ts";
 import { mountsIn } from "../dispatcher/workspaces/mounts.ts";
 
@@ -13,21 +14,19 @@ export interface KeptFile {
   readonly why: string;
 }
 
-const WORKSPACES = "workspaces";
-
-export interface RemoveBoardFilesOptions extends Pick<RemoveManagedOptions, "removeForeign"> {
+export interface RemovingFiles extends Pick<RemoveManagedOptions, "removeForeign"> {
   readonly of?: ReadonlySet<string> | undefined;
+  /** The task of another board that works in a directory, or null. @default nobody does */
+  readonly userOf?: ((path: string) => Promise<string | null>) | undefined;
 }
+
+const WORKSPACES = "workspaces";
 
 /**
  * What is below the directory of a board that has no row any more: everything, or what belongs to the tasks `of` when others may own the
  * rest. Says what stayed against our will.
  */
-export async function removeBoardFiles(
-  files: BoardFiles,
-  slug: string,
-  { of, removeForeign }: RemoveBoardFilesOptions = {},
-): Promise<KeptFile[]> {
+export async function removeBoardFiles(files: BoardFiles, slug: string, { of, ...options }: RemovingFiles = {}): Promise<KeptFile[]> {
   const top = files.board(slug);
   const astray = await leadsAstray(files, top);
   if (astray === "missing") return [];
@@ -36,7 +35,7 @@ export async function removeBoardFiles(
   for (const name of listDirectory(top)) {
     const path = join(top, name);
     const folder = await isDirectory(path);
-    if (name === WORKSPACES && folder) kept.push(...(await removeWorkspaces(files, slug, { of, removeForeign })));
+    if (name === WORKSPACES && folder) kept.push(...(await removeWorkspaces(files, slug, { of, ...options })));
     else if (of === undefined) kept.push(...(await removePath(files, path)));
     else if (folder) for (const entry of entriesOf(path, of)) kept.push(...(await removePath(files, join(path, entry))));
     // Not empty: what was kept is in there.
@@ -51,11 +50,13 @@ function entriesOf(directory: string, of: ReadonlySet<string> | undefined): stri
   return listDirectory(directory).filter((name) => of === undefined || of.has(name.split(".", 1)[0] ?? ""));
 }
 
-async function removeWorkspaces(files: BoardFiles, board: string, { of, removeForeign }: RemoveBoardFilesOptions): Promise<KeptFile[]> {
+async function removeWorkspaces(files: BoardFiles, board: string, { of, userOf, removeForeign }: RemovingFiles): Promise<KeptFile[]> {
   const kept: KeptFile[] = [];
   for (const task of entriesOf(files.workspaces(board), of)) {
     const path = join(files.workspaces(board), task);
-    if (await isDirectory(path)) {
+    const user = (await userOf?.(path)) ?? null;
+    if (user !== null) kept.push({ path, why: worksIn(user) });
+    else if (await isDirectory(path)) {
       await removeManaged({ files, board, task }, { removeForeign }).catch((error: unknown) =>
         kept.push({ path, why: describeError(error) }),
       );

@@ -8,7 +8,7 @@ import { PHASES, STATUSES } from "./transitions.ts";
 type Step = (build: Kysely<Tables>, dialect: DialectName) => readonly { compile(build: Kysely<Tables>): CompiledQuery<unknown> }[];
 
 /** The first one leads from an empty database to version 1. */
-const STEPS: readonly Step[] = [firstTables, repeatsAndDeadlines, newestFirst];
+const STEPS: readonly Step[] = [firstTables, repeatsAndDeadlines, newestFirst, namedPlaces];
 
 export const NEWEST_VERSION = STEPS.length;
 
@@ -200,6 +200,13 @@ function repeatsAndDeadlines({ schema }: Kysely<Tables>, dialect: DialectName) {
 function newestFirst() {
   const columns = sql.raw("board, status, (coalesce(completed_at, created_at)), seq, assignee");
   return [sql`create index tasks_finished on tasks (${columns}) where status in ('done', 'archived')`];
+}
+
+/** For the directories that unfinished tasks name: most tasks name none, and are not in it. */
+function namedPlaces() {
+  return [
+    sql`create index tasks_places on tasks (board, workspace, id) where workspace <> 'scratch' and status not in ('done', 'archived')`,
+  ];
 }
 
 function oneOf(column: string, words: readonly string[]): RawBuilder<boolean> {

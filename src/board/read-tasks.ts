@@ -44,6 +44,15 @@ export interface Usage {
   readonly tokens: number;
 }
 
+/** A directory that unfinished tasks of a board name as their workspace, or as the repository of one. */
+export interface NamedPlace {
+  readonly workspace: string;
+  /** Of the board, for those that name no repository. */
+  readonly defaultWorkdir: string | null;
+  /** One of them. */
+  readonly task: string;
+}
+
 export interface ReadOperations {
   /** @throws `task-not-found` */
   getTask(id: string): Promise<Task>;
@@ -60,6 +69,8 @@ export interface ReadOperations {
   /** What the workers have reported (K11). */
   usage(filter: Pick<RunFilter, "board" | "task" | "profile">): Promise<Usage>;
   whyFacts(id: string): Promise<WhyFacts>;
+  /** Of all boards, each once. */
+  namedPlaces(): Promise<NamedPlace[]>;
 }
 
 const BY_ID = statement<{ id: string }, TaskRow>((build, hole) => build.selectFrom("tasks").selectAll().where("id", "=", hole("id")));
@@ -84,6 +95,17 @@ const CHILDREN = statement<{ id: string }, TaskRow>((build, hole) =>
 
 const OPEN_RUN = statement<{ id: string }, RunRow>((build, hole) =>
   build.selectFrom("runs").selectAll().where("task", "=", hole("id")).where("ended_at", "is", null),
+);
+
+/** Its words are those of its index. */
+const NAMED_PLACES = statement<Record<never, never>, { workspace: string; default_workdir: string | null; task: string }>((build) =>
+  build
+    .selectFrom("tasks")
+    .innerJoin("boards", "boards.slug", "tasks.board")
+    .select(["tasks.workspace", "boards.default_workdir"])
+    .select(({ fn }) => fn.min("tasks.id").as("task"))
+    .where(sql<boolean>`tasks.workspace <> 'scratch' and tasks.status not in ('done', 'archived')`)
+    .groupBy(["tasks.board", "tasks.workspace", "boards.default_workdir"]),
 );
 
 /** Some are archived without ever having been done. */
@@ -177,6 +199,10 @@ export function readOperations({ database }: StoreContext): ReadOperations {
       ]);
       const [row] = await read((session) => session.query(query.compile()));
       return { runs: row?.runs ?? 0, cost: Number(row?.cost ?? 0), tokens: Number(row?.tokens ?? 0) };
+    },
+    async namedPlaces() {
+      const rows = await read((session) => session.all(NAMED_PLACES, {}));
+      return rows.map(({ workspace, default_workdir: defaultWorkdir, task }) => ({ workspace, defaultWorkdir, task }));
     },
     async whyFacts(id) {
       const task = await byId(id);

@@ -60,6 +60,51 @@ describe("scratch workspaces", () => {
     await expect(stat(path)).rejects.toMatchObject({ code: "ENOENT" });
   });
 
+  test.each([
+    ["there", (path: string) => `dir:${path}`],
+    ["in a directory in it that is still to be made", (path: string) => `dir:${path}/sub/new`],
+    ["in a directory around it", (path: string) => `dir:${dirname(path)}`],
+    ["behind a link to it", () => `dir:${join(bench.path, "link")}`],
+    ["in a worktree of a repository in it", (path: string) => `worktree:${path}/repository`],
+  ])("K30 stay as long as an unfinished task works %s, linked or not, of whatever board", async (_, workspace) => {
+    await bench.store.createBoard("other", { by: "test" });
+    const owner = await bench.task();
+    const { path } = await bench.workspaces.prepare(owner);
+    await symlink(path, join(bench.path, "link"));
+    const users = [await bench.task({ workspace: workspace(path), board: "other" }), await bench.task({ workspace: workspace(path) })];
+    await bench.finish(owner);
+    expect(await bench.workspaces.settle(owner)).toEqual(kept("works in it"));
+    expect((await bench.workspaces.sweep("default")).needed).toEqual([{ name: owner.id, why: expect.stringContaining("works in it") }]);
+    // The last one takes it along.
+    for (const user of users) {
+      expect((await stat(path)).isDirectory()).toBe(true);
+      await bench.finish(user);
+      await bench.workspaces.settle(user);
+    }
+    await expect(stat(path)).rejects.toMatchObject({ code: "ENOENT" });
+  });
+
+  test("K30 stay where a worker is, although its task names another place by now", async () => {
+    const owner = await bench.task();
+    const { path } = await bench.workspaces.prepare(owner);
+    const user = await bench.task({ workspace: `dir:${path}`, assignee: "coder" });
+    const { token } = await bench.store.claim(user.id, { by: "test" });
+    const place = { install: "x", boot: "x", pids: "x" };
+    await bench.store.recordWorker(user.id, token, {
+      place,
+      supervisor: { pid: 1, startedAt: "1" },
+      mark: "m",
+      sandbox: "none",
+      workspace: path,
+    });
+    await bench.store.editTask(user.id, { workspace: "scratch" }, { by: "test" });
+    await bench.finish(owner);
+    expect(await bench.workspaces.settle(owner)).toEqual(kept(`${user.id} works in it`));
+    await bench.store.complete(user.id, {}, { token });
+    await bench.workspaces.settle(user);
+    await expect(stat(path)).rejects.toMatchObject({ code: "ENOENT" });
+  });
+
   test("K30 say what was lost with them, except what is kept as an artifact", async () => {
     const task = await bench.task();
     const { path } = await bench.workspaces.prepare(task);
@@ -296,6 +341,21 @@ describe("sweeping", () => {
     });
     expect(await sweep()).toEqual({ removed: gone, needed, kept: { t_11111111: expect.stringContaining("is a link") } });
     await isWhole(target);
+  });
+
+  test("K30 leaves that of a task that is gone to the unfinished one that works in it", async () => {
+    const owner = await bench.task();
+    const { path } = await bench.workspaces.prepare(owner);
+    const user = await bench.task({ workspace: `dir:${path}` });
+    await bench.store.archive(owner.id, { by: "test" });
+    await bench.store.removeTask(owner.id, { by: "test" });
+    expect(await bench.workspaces.sweep("default")).toEqual({
+      removed: [],
+      needed: [{ name: owner.id, why: `${user.id} works in it` }],
+      kept: [],
+    });
+    await bench.finish(user);
+    expect((await bench.workspaces.sweep("default")).removed).toHaveLength(1);
   });
 
   test("K30 has nothing to do on a board without workspaces", async () => {

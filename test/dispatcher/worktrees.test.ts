@@ -252,6 +252,25 @@ describe("K30 worktrees of finished tasks", () => {
     expect(await readFile(join(path, "file"), "utf8")).toBe("changed\n");
   });
 
+  test("K30 stay as long as an unfinished task works there, also when their board is gone", async () => {
+    const task = await bench.task({ workspace: wanted() });
+    const { path } = await bench.workspaces.prepare(task);
+    const users = [await bench.task({ workspace: `dir:${path}` }), await bench.task({ workspace: `worktree:${path}` })];
+    // One of the same repository needs no other's.
+    await bench.task({ workspace: wanted() });
+    await bench.finish(task);
+    for (const user of users) {
+      expect(await bench.workspaces.settle(task)).toEqual(kept("works in it"));
+      const started = { ...task, startedAt: 1 };
+      expect(await bench.workspaces.discard([started], { defaultWorkdir: null })).toEqual([
+        { path, why: expect.stringContaining("works in it") },
+      ]);
+      await bench.finish(user);
+      await bench.workspaces.settle(user);
+    }
+    await expect(stat(path)).rejects.toMatchObject({ code: "ENOENT" });
+  });
+
   test("K30 stay when a link leads to them, or the repository is gone", async () => {
     const linked = await finished(async (place) => {
       await rename(place, `${place}-aside`);

@@ -44,11 +44,10 @@ export const boardRemove = defineOperation({
     await kanban.store.removeBoard(slug, { by });
     const switchedBack = await unswitchBoard(kanban, slug);
     // After the rows: files without a board are found by nobody, a board without its files would be.
-    const files = await removeBoardFiles(kanban.files, slug, {
-      of: own && new Set(own.map(({ id }) => id)),
-      removeForeign: removeForeign(app),
-    });
-    const worktrees = await (await openWorkspaces(app)).discard(tasks, { defaultWorkdir });
+    const workspaces = await openWorkspaces(app);
+    const of = own && new Set(own.map(({ id }) => id));
+    const files = await removeBoardFiles(kanban.files, slug, { of, userOf: workspaces.userOf, removeForeign: removeForeign(app) });
+    const worktrees = await workspaces.discard(tasks, { defaultWorkdir });
     return { removed: slug, kept: [...files, ...worktrees], switchedBack };
   },
 });

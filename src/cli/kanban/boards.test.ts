@@ -1,5 +1,5 @@
 import { access, mkdir, readdir, readFile, stat, symlink, writeFile } from "node:fs/promises";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { createTestCli, type TestCli } from "../../../test/helpers/cli.ts";
 import { openStore } from "../../board/store.ts";
@@ -178,6 +178,19 @@ describe("K5 boards rm", () => {
     });
     expect(await readdir(join(cli.home, "kanban/boards"))).toEqual([]);
     expect(await readFile(join(outside, "deep/kept"), "utf8")).toBe("x");
+  });
+
+  test("K30 leaves a workspace in which an unfinished task of another board works, and names it", async () => {
+    await using cli = await createTestCli();
+    await boards(cli, ["create", "site"]);
+    const create = async (...args: string[]) => (await cli.run(["kanban", "create", "x", ...args])).stdout.trim();
+    const workspaces = join(cli.home, "kanban/boards/site/workspaces");
+    const [used, unused] = [join(workspaces, await create("--board", "site")), join(workspaces, await create("--board", "site"))];
+    for (const path of [used, unused]) await mkdir(path, { recursive: true });
+    const user = await create("--workspace", `dir:${used}`);
+    const { kept } = await cli.json<{ kept: unknown[] }>(["kanban", "boards", "rm", "site", "--confirm", "site"]);
+    expect(kept).toEqual([{ path: used, why: `${user} works in it` }]);
+    expect(await readdir(workspaces)).toEqual([basename(used)]);
   });
 
   test("touches nothing when the directory of the board is a link", async () => {

@@ -4,6 +4,7 @@ import { describeError, HoldfastError } from "../../base/errors.ts";
 import type { BoardFiles } from "../../board/files.ts";
 import type { Store } from "../../board/store.ts";
 import type { Task } from "../../board/task.ts";
+import { worksIn } from "./in-use.ts";
 import { openManagedRoot } from "./managed.ts";
 import type { Settled } from "./settled.ts";
 
@@ -37,6 +38,8 @@ export interface Sweeping {
   readonly files: BoardFiles;
   /** Why it must stay, or null. */
   readonly neededBy: (task: Task) => Promise<string | null>;
+  /** The task that works in a directory, or null. */
+  readonly userOf: (path: string) => Promise<string | null>;
   readonly remove: (task: string) => Promise<Settled>;
 }
 
@@ -70,12 +73,15 @@ async function judge(
 ): Promise<Verdict> {
   if (!TASK_ID.test(name)) return { needed: "it is not named like a task" };
   const task = await findTask(sweeping.store, name);
+  const user = await sweeping.userOf(sweeping.files.workspace(board, name));
+  const inUse = user === null ? null : worksIn(user);
   if (task === null) {
+    if (inUse !== null) return { needed: inUse };
     const useless = (await options.orphan?.(name)) ?? true;
     return useless ? { useless: `there is no task ${name}` } : { needed: "it may belong to a task that is not known here" };
   }
   if (task.board !== board) return { needed: `the task is on the board ${task.board}` };
-  const needed = (await sweeping.neededBy(task)) ?? (await options.busy?.(task)) ?? null;
+  const needed = (await sweeping.neededBy(task)) ?? inUse ?? (await options.busy?.(task)) ?? null;
   return needed === null ? { useless: `${name} is ${task.status}` } : { needed };
 }
 

@@ -11,6 +11,23 @@ import { type Cases, type Kit, ME } from "./kit.ts";
 const CREATOR = join(import.meta.dirname, "../../board/creator.ts");
 
 export const dispatchCases: Cases = {
+  "K30 directories that unfinished tasks name are told once, and those of finished ones not at all": async ({ store, create, board }) => {
+    const named = async (workspace: string) => (await store.namedPlaces()).filter((place) => place.workspace === workspace);
+    const [one, two] = [await create({ workspace: "dir:/named/here" }), await create({ workspace: "dir:/named/here" })];
+    expect(await named("dir:/named/here")).toEqual([
+      { workspace: "dir:/named/here", defaultWorkdir: null, task: [one.id, two.id].sort()[0] },
+    ]);
+    await store.complete(one.id, {}, ME);
+    expect(await named("dir:/named/here")).toMatchObject([{ task: two.id }]);
+    await store.archive(two.id, ME);
+    expect(await named("dir:/named/here")).toEqual([]);
+    await store.editBoard(board, { defaultWorkdir: "/of/the/board", by: "me" });
+    const tree = await create({ workspace: "worktree" });
+    expect(await named("worktree")).toContainEqual({ workspace: "worktree", defaultWorkdir: "/of/the/board", task: tree.id });
+    await create();
+    expect(await named("scratch")).toEqual([]);
+  },
+
   "K23 whoever watches is woken by a task that another process makes": async (kit) => {
     const { store, board } = kit;
     const bell = createBell();
