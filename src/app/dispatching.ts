@@ -127,8 +127,8 @@ export async function openWorkers(app: App, { reserve, configs, onEnd }: Workers
       return workerVariables({ claim, launch, home, database: elsewhere, bin, images, environment: app.environment, dotenv });
     },
     async endInSandbox(run, record, options) {
-      // A profile that was deleted has taken its sandboxes with it.
-      if ((await configs.configOf(run.profile)) === null) return;
+      // An older version did not record where; a profile that was deleted has taken its sandboxes with it.
+      if (record.address === undefined && (await configs.configOf(run.profile)) === null) return;
       const { endRunInSandbox } = await import("./sandbox-worker.ts");
       await endRunInSandbox(app, run, record, options);
     },

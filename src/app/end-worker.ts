@@ -24,10 +24,11 @@ export async function isElsewhere(app: App, run: Run): Promise<boolean> {
 /**
  * Ends the workers of ended runs that have outlived their supervisor, too: whatever knows of them may be about to go. One whose supervisor
  * lives is left to it.
+ * @returns false when there is one
  */
-export async function endLeftWorkers(app: App, runs: readonly Run[]): Promise<void> {
+export async function endLeftWorkers(app: App, runs: readonly Run[]): Promise<boolean> {
   const left = runs.filter(mayLive);
-  if (left.length > 0) await withLauncher(app, (launcher) => endLeft(launcher, left, () => graceMs(app)));
+  return left.length === 0 || (await withLauncher(app, (launcher) => endLeft(launcher, left, () => graceMs(app))));
 }
 
 /** Resolves when nothing of it is left. A person who has claimed a task has no worker. @throws when that cannot be made sure */

@@ -8,6 +8,7 @@ import { currentPlace } from "../dispatcher/place.ts";
 import { boardCollect } from "./operations/board-collect.ts";
 import { boardRemove } from "./operations/board-remove.ts";
 import { dispatchOnce } from "./operations/dispatch-once.ts";
+import { profileRename } from "./operations/profile-rename.ts";
 import { taskArchive } from "./operations/task-archive.ts";
 import { taskRemove } from "./operations/task-remove.ts";
 
@@ -45,6 +46,13 @@ test.each([
     },
   ],
   ["removes the board", ({ app }: KanbanApp) => boardRemove.run(app, { slug: "site", confirm: "site" })],
+  [
+    "renames its profile",
+    async ({ app }: KanbanApp) => {
+      await app.profiles.create("writer");
+      await profileRename.run(app, { from: "writer", to: "author", removeSandboxes: false });
+    },
+  ],
   ["collects what is left", ({ app }: KanbanApp) => boardCollect.run(app, { board: "site", eventDays: 30, logDays: 30, dryRun: false })],
 ])(
   "K18 K30 a worker that outlived its last word and its supervisor is ended by who %s",

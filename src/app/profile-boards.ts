@@ -1,7 +1,7 @@
 /** @module What the boards have to do with a profile that gets another name or goes. */
 import { FINISHED, STATUSES, type Status } from "../board/transitions.ts";
 import type { App } from "./create-app.ts";
-import { isElsewhere } from "./end-worker.ts";
+import { endLeftWorkers, isElsewhere } from "./end-worker.ts";
 import { taskReclaim } from "./operations/task-reclaim.ts";
 import type { ProfileHooks } from "./profile-hooks.ts";
 
@@ -19,6 +19,7 @@ export async function profileBoards(app: App): Promise<Required<ProfileHooks>> {
     async running(profile) {
       return (await runsOf(profile)).map(({ task }) => `task ${task}`);
     },
+    endLeft: async (profile) => endLeftWorkers(app, await store.runs({ profile })),
     async assigned(profile) {
       return (await store.listTasks({ assignee: profile, status: UNFINISHED })).map(({ id }) => id);
     },

@@ -11,6 +11,8 @@ export interface ProfileHooks {
   renameAssignee?(from: string, to: string): Promise<number>;
   /** What works under the profile outside of its sandboxes, in words; empty when nothing does. */
   running?(profile: string): Promise<readonly string[]>;
+  /** Ends workers that have outlived their last word and their supervisor. False: one is left to its supervisor, which ends it soon. */
+  endLeft?(profile: string): Promise<boolean>;
   /** Unfinished tasks that are assigned to it, the most urgent first. */
   assigned?(profile: string): Promise<readonly string[]>;
   /** The tasks that `end` would take from whoever works on them. */

@@ -5,14 +5,15 @@ import type { Run } from "../board/runs.ts";
 import { type Environment, processEnvironment } from "../config/environment.ts";
 import type { StartedWorker, StartOptions, WorkerStatus } from "../dispatcher/host-worker.ts";
 import { type Job, MARK } from "../dispatcher/job.ts";
-import type { WorkerRecord } from "../dispatcher/worker.ts";
+import type { SandboxAddress, WorkerRecord } from "../dispatcher/worker.ts";
+import type { SandboxRef } from "../sandbox/driver.ts";
 import type { Processes, ProcessInfo } from "../sandbox/process.ts";
 import { showInstead } from "../sandbox/shown-command.ts";
-import { type App, createApp } from "./create-app.ts";
+import { type App, createApp, sandboxDir } from "./create-app.ts";
 import { sandboxRemove } from "./operations/sandbox-remove.ts";
 import { ownProgram } from "./own-program.ts";
 import { type Bridge, openBridge } from "./worker-bridge/bridge.ts";
-import { endRun, processName } from "./worker-bridge/end-run.ts";
+import { endRun, endRunOfOlder, processName } from "./worker-bridge/end-run.ts";
 import { disarmWorkspace, openWorkplace, type Workplace } from "./worker-bridge/workplace.ts";
 import { localVariables, plainVariables } from "./worker-environment.ts";
 import { DATABASE_VARIABLE } from "./worker-identity.ts";
@@ -42,7 +43,7 @@ async function openApp({ workspace: cwd, profile }: Job, { clock }: StartOptions
   return await open(localVariables(environment));
 }
 
-async function start(app: App, job: Job, { clock, onOutput }: StartOptions): Promise<StartedWorker> {
+async function start(app: App, job: Job, { clock, onOutput, record }: StartOptions): Promise<StartedWorker> {
   const task = sandboxTask(job);
   const workplace = await openWorkplace(app, job, { task });
   const { lease, inside, isolated } = workplace;
@@ -50,8 +51,13 @@ async function start(app: App, job: Job, { clock, onOutput }: StartOptions): Pro
   const say = (line: string) => void onOutput(Buffer.from(`holdfast: ${line}\n`));
   const settled = { lastWord: false };
   const bridge = isolated ? await openBridgeTo(app, job, { workplace, clock, say, settled }) : null;
+  let address: SandboxAddress;
   let info: ProcessInfo;
   try {
+    address = await addressOf(await app.forTask(task), lease.sandbox.ref);
+    await record(address);
+    // In this very sandbox: a lease would take a new one for one that is lost meanwhile, and nobody would look there.
+    const pinned = await (await (await app.forTask(task)).lifecycle()).visit(address.ref);
     const command = ["sh", "-c", WITH_PATH, "sh", ...job.command];
     const env = {
       ...(await variablesFor(job, inside, bridge)),
@@ -60,7 +66,7 @@ async function start(app: App, job: Job, { clock, onOutput }: StartOptions): Pro
       [MARK]: job.mark,
     };
     const given = { name: processName(job.run), cwd: inside, env, keepBytes: KEEP_BYTES };
-    info = await processes.start(command, showInstead(given, job.command.join(" ")));
+    info = await pinned.processes.start(command, showInstead(given, job.command.join(" ")));
   } catch (error) {
     await bridge?.close();
     throw error;
@@ -70,7 +76,7 @@ async function start(app: App, job: Job, { clock, onOutput }: StartOptions): Pro
     ended: statusOf(processes, info, say),
     async end(graceMs) {
       try {
-        await endRun(app, { task, run: job.run, mark: job.mark, graceMs });
+        await endRun(app, address, { task: job.task, run: job.run, mark: job.mark, graceMs });
         await workplace.disarm().catch((error: unknown) => say(`files in the workspace may still be set-user-id: ${describeError(error)}`));
         await output;
         await bridge?.close();
@@ -111,17 +117,17 @@ function openBridgeTo(app: App, job: Job, { workplace, clock, say, settled }: Br
 export async function endRunInSandbox(
   app: App,
   run: Run,
-  { sandbox, mark, workspace }: WorkerRecord,
+  { sandbox, mark, address, workspace }: WorkerRecord,
   { graceMs }: { graceMs: number },
 ): Promise<void> {
   const { task } = run;
-  await asProfile(app, run.profile, async (own) => {
-    await endRun(own, { task: sandboxTask({ sandbox, task }), run: run.id, mark, graceMs });
-    if (sandbox !== "task") return;
-    await disarmWorkspace(own, { task, workspace }).catch((error: unknown) =>
-      app.log.warn(`files in the workspace of ${task} may still be set-user-id: ${describeError(error)}`, { task, workspace }),
-    );
-  });
+  const options = { task, run: run.id, mark, graceMs };
+  if (address) await endRun(app, address, options);
+  else await asProfile(app, run.profile, (own) => endRunOfOlder(own, sandboxTask({ sandbox, task }), options));
+  if (sandbox !== "task") return;
+  await asProfile(app, run.profile, (own) => disarmWorkspace(own, { task, workspace })).catch((error: unknown) =>
+    app.log.warn(`files in the workspace of ${task} may still be set-user-id: ${describeError(error)}`, { task, workspace }),
+  );
 }
 
 /**
@@ -147,6 +153,16 @@ async function asProfile<T>(app: App, profile: string, action: (own: App) => Pro
   } finally {
     await own.close();
   }
+}
+
+/** What it was made with is not needed to find it, and long. */
+async function addressOf(app: App, { settings: _, ...ref }: SandboxRef): Promise<SandboxAddress> {
+  const [driver, { values }] = await Promise.all([app.driver(), app.config()]);
+  return {
+    ref: { ...ref, state: "running" },
+    directory: sandboxDir(app.profile, values.terminal.sandbox_dir),
+    access: (await driver.access?.()) ?? null,
+  };
 }
 
 /** Null for both when the sandbox was lost with it. */

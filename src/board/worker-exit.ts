@@ -1,13 +1,19 @@
-/** @module Which process a worker is and how it ended, as its supervisor tells it. Nothing else changes: whoever releases the run decides. */
+/** @module Where a worker is and how it ended, as its supervisor tells it. Nothing else changes: whoever releases the run decides. */
+import { HoldfastError } from "../base/errors.ts";
 import { first, statement } from "./database.ts";
 import { addEvent } from "./events.ts";
 import { exitOf, type WorkerExit } from "./exit.ts";
 import { checkError, SET_WORKER } from "./runs.ts";
-import { standingOf } from "./state.ts";
+import { moverOf, standingOf } from "./state.ts";
 import type { StoreContext } from "./store-context.ts";
 import { toJson } from "./task-input.ts";
 
 export interface WorkerExitOperations {
+  /**
+   * Where the worker is going to be, in a sandbox: from then on it may begin. No event.
+   * @throws `claim-lost`, so that nothing begins that whoever revoked the claim could not have found
+   */
+  recordAddress(task: string, token: string, address: Readonly<Record<string, unknown>>): Promise<void>;
   /** The worker's own process, by which it is found although its supervisor is dead and it has emptied its environment. No event. */
   recordProcess(run: number, process: WorkerProcess): Promise<void>;
   /**
@@ -35,6 +41,15 @@ const RUN = statement<{ run: number }, ExitedRun>((build, hole) =>
 
 export function workerExitOperations({ database, clock }: StoreContext): WorkerExitOperations {
   return {
+    recordAddress: (task, token, address) =>
+      database.write(async (session) => {
+        const standing = await standingOf(session, task);
+        await moverOf(session, standing, { token });
+        const run = standing.run_id;
+        if (run === null) throw new HoldfastError("internal", `the claim on ${task} is of no run`);
+        const worker = workerOf(await first(session.all(RUN, { run })));
+        await session.run(SET_WORKER, { run, worker: toJson("worker", { ...worker, address }) });
+      }),
     recordProcess: (run, { pid, startedAt }) =>
       database.write(async (session) => {
         const known = await first(session.all(RUN, { run }));

@@ -4,6 +4,7 @@ import { spawnChild } from "../base/child.ts";
 import { type Clock, within } from "../base/clock.ts";
 import { killTree } from "../base/process-tree.ts";
 import { type Job, MARK } from "./job.ts";
+import type { SandboxAddress } from "./worker.ts";
 
 export interface WorkerStatus {
   readonly code: number | null;
@@ -23,6 +24,8 @@ export interface StartOptions {
   readonly clock: Clock;
   /** A promise takes as long as the log; the worker waits meanwhile. */
   readonly onOutput: (chunk: Uint8Array) => void | Promise<void>;
+  /** A worker in a sandbox must not begin before this has resolved: nobody could find it. @throws when the claim is lost */
+  readonly record: (address: SandboxAddress) => Promise<void>;
 }
 
 export type StartWorker = (job: Job, options: StartOptions) => Promise<StartedWorker>;

@@ -53,7 +53,7 @@ export function createLauncher(options: LauncherOptions): Launcher {
           const { pid, startedAt, mark } = supervisor;
           const { sandbox } = launch.worker;
           const workspace = launch.workspace.path;
-          const record: WorkerRecord = { place, supervisor: { pid, startedAt }, mark, sandbox, workspace };
+          const record: WorkerRecord = { place, supervisor: { pid, startedAt }, mark, sandbox, workspace, address: null };
           await store.recordWorker(task.id, token, { ...record }, { supervisor: pid, sandbox, workspace });
           supervisor.onEnd(() => onEnd(run.id));
           // Only now: a worker must not live before anybody could find it.
@@ -81,7 +81,8 @@ export function createLauncher(options: LauncherOptions): Launcher {
       const where = record === null ? "elsewhere" : comparePlaces(place, record.place);
       if (record === null || where === "elsewhere") throw onAnotherMachine(run);
       if (where === "here") await endHere(record, { graceMs, clock });
-      if (record.sandbox !== "none") await endInSandbox(run, record, { graceMs });
+      // A supervisor records where its worker is going to be before it begins, and can no longer once its claim is revoked.
+      if (record.sandbox !== "none" && record.address !== null) await endInSandbox(run, record, { graceMs });
     },
   };
 }

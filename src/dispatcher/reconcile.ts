@@ -19,7 +19,9 @@ export async function reconcile({ store, launcher, by, board, settings }: Reconc
   for (const run of loose) {
     // As everywhere, its worker must be dead before the task can be anybody's.
     await store.revoke(run.id, { by, reason: "its task is not running" });
-    if ((await launcher.look(run)) !== "elsewhere") await launcher.end(run, { graceMs: settings.graceMs });
+    // Only now is it certain that nobody records a worker any more.
+    const revoked = (await store.runs({ task: run.task })).find(({ id }) => id === run.id) ?? run;
+    if ((await launcher.look(revoked)) !== "elsewhere") await launcher.end(revoked, { graceMs: settings.graceMs });
   }
   const tasks = [...loose.map(({ task }) => task), ...bare];
   await store.mendTasks(tasks);

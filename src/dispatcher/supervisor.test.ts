@@ -6,6 +6,7 @@ import type { WorkerExit } from "../board/exit.ts";
 import type { WorkerStatus } from "./host-worker.ts";
 import type { Job } from "./job.ts";
 import { type SupervisorStore, supervise } from "./supervisor.ts";
+import type { SandboxAddress } from "./worker.ts";
 
 const TTL_MS = 90_000;
 const JOB: Job = {
@@ -27,6 +28,19 @@ const JOB: Job = {
   ttlMs: TTL_MS,
 };
 
+const ADDRESS: SandboxAddress = {
+  ref: {
+    driver: "local",
+    id: "local-1",
+    owner: { install: "i", profile: "coder", task: JOB.task },
+    fingerprint: "f",
+    state: "running",
+    createdAt: 1,
+  },
+  directory: "/sandboxes",
+  access: null,
+};
+
 const never = () => new Promise<never>(() => {});
 const unavailable = async (): Promise<never> => {
   throw new HoldfastError("board-unavailable", "the database is gone");
@@ -40,6 +54,7 @@ async function superviseWith(heartbeat: () => Promise<never>, overrides: Partial
   const store: SupervisorStore = {
     heartbeat,
     runs: async () => [],
+    recordAddress: async () => {},
     recordProcess: async () => {},
     recordExit: async (_, exit) => {
       exits.push(exit);
@@ -60,6 +75,69 @@ async function superviseWith(heartbeat: () => Promise<never>, overrides: Partial
   await clock.advance(0);
   return { clock, exits };
 }
+
+describe("a worker in a sandbox", () => {
+  /** One that begins once it is recorded where it is going to be. */
+  async function superviseRecorded(recordAddress: SupervisorStore["recordAddress"]) {
+    const clock = createManualClock();
+    const exits: WorkerExit[] = [];
+    let begun = false;
+    const store: SupervisorStore = {
+      heartbeat: never,
+      runs: async () => [],
+      recordAddress,
+      recordProcess: async () => {},
+      recordExit: async (_, exit) => {
+        exits.push(exit);
+        return true;
+      },
+    };
+    void supervise({
+      job: { ...JOB, sandbox: "task" },
+      async start(_, { record }) {
+        await record(ADDRESS);
+        begun = true;
+        return { ended: never(), end: async () => {} };
+      },
+      store: async () => store,
+      output: () => {},
+      stop: new AbortController().signal,
+      clock,
+      log: createLogger({ clock, level: "error", sink: () => {} }),
+    });
+    await clock.advance(0);
+    return { clock, exits, begun: () => begun };
+  }
+
+  test("K18 does not begin when its claim was lost before it could be recorded where", async () => {
+    const supervised = await superviseRecorded(async () => {
+      throw new HoldfastError("claim-lost", "the token is not that of the current run");
+    });
+    expect(supervised.begun()).toBe(false);
+    expect(supervised.exits).toMatchObject([{ reason: "start_failed" }]);
+  });
+
+  test("K18 waits for a database that is away, and begins when it is recorded where", async () => {
+    const recorded: unknown[] = [];
+    let away = true;
+    const supervised = await superviseRecorded(async (task, token, address) => {
+      if (away) await unavailable();
+      recorded.push([task, token, address]);
+    });
+    await supervised.clock.advance(5000);
+    expect([supervised.begun(), recorded]).toEqual([false, []]);
+    away = false;
+    await supervised.clock.advance(1000);
+    expect([supervised.begun(), recorded]).toEqual([true, [[JOB.task, JOB.token, ADDRESS]]]);
+  });
+
+  test("K18 gives up when the database stays away, and does not begin", async () => {
+    const supervised = await superviseRecorded(unavailable);
+    for (let second = 0; second < 70; second += 1) await supervised.clock.advance(1000);
+    expect(supervised.begun()).toBe(false);
+    expect(supervised.exits).toMatchObject([{ reason: "start_failed" }]);
+  });
+});
 
 describe("a claim that cannot be renewed", () => {
   test.each([

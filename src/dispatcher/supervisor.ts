@@ -12,9 +12,10 @@ import type { Store } from "../board/store.ts";
 import type { StartedWorker, StartWorker, WorkerStatus } from "./host-worker.ts";
 import type { Job } from "./job.ts";
 import { LINGER_MS } from "./linger.ts";
+import type { SandboxAddress } from "./worker.ts";
 
 /** What a supervisor needs of the store. */
-export type SupervisorStore = Pick<Store, "heartbeat" | "recordExit" | "recordProcess" | "runs">;
+export type SupervisorStore = Pick<Store, "heartbeat" | "recordAddress" | "recordExit" | "recordProcess" | "runs">;
 
 export interface SupervisorOptions {
   readonly job: Job;
@@ -45,7 +46,7 @@ export async function supervise({ job, start, store, output, stop, clock, log }:
   };
   let worker: StartedWorker;
   try {
-    worker = await start(job, { clock, onOutput });
+    worker = await start(job, { clock, onOutput, record: (address) => recordAddress({ job, store, clock, log }, address) });
   } catch (error) {
     await report({ job, store, clock, log }, { code: null, signal: null, reason: "start_failed", error: describeError(error) });
     return;
@@ -110,6 +111,21 @@ async function keepClaim({
       if (clock.monotonic() - renewed >= lastsMs) return "run out";
       log.warn(`the claim of run ${job.run} could not be renewed: ${describeError(error)}`);
       await delay(clock, RETRY_MS, { background: true });
+    }
+  }
+}
+
+/** As long as the database cannot be reached, it is tried again: the worker waits, and then was not started. */
+async function recordAddress({ job: { run, task, token }, store, clock, log }: Keeping, address: SandboxAddress): Promise<void> {
+  const tell = async () => await (await store()).recordAddress(task, token, { ...address });
+  const began = clock.monotonic();
+  for (;;) {
+    try {
+      return await inTime(tell(), { clock, limitMs: ANSWER_LIMIT_MS });
+    } catch (error) {
+      if (!(HoldfastError.isInstance(error) && error.retryable) || clock.monotonic() - began > REPORT_LIMIT_MS) throw error;
+      log.warn(`where the worker of run ${run} is going to be could not be recorded: ${describeError(error)}`);
+      await delay(clock, RETRY_MS);
     }
   }
 }

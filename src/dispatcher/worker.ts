@@ -2,6 +2,7 @@
 import type { Claim } from "../board/claims.ts";
 import type { WorkerExit } from "../board/exit.ts";
 import type { Run } from "../board/runs.ts";
+import type { Access, SandboxRef } from "../sandbox/driver.ts";
 import type { DispatchSettings } from "./settings.ts";
 import type { Workspace } from "./workspace.ts";
 
@@ -31,9 +32,20 @@ export interface WorkerRecord {
   readonly mark: string;
   readonly sandbox: WorkerSettings["sandbox"];
   readonly workspace: string;
+  /** Null: nothing has begun in a sandbox. Not there in what an older version has written, which looked where the profile points. */
+  readonly address?: SandboxAddress | null;
   /** The worker itself, when it is a process of this machine: all that comes from it is found, with the mark or without. */
   readonly process?: { readonly pid: number; readonly startedAt: string };
   readonly exit?: WorkerExit;
+}
+
+/** What finds the sandbox of a worker again, whatever is configured by then, and whatever its profile is called. */
+export interface SandboxAddress {
+  readonly ref: SandboxRef;
+  /** Where the driver keeps its files on the host. */
+  readonly directory: string;
+  /** Null: on this machine. */
+  readonly access: Access | null;
 }
 
 /** A machine since its last boot, seen from one pid namespace. */

@@ -78,6 +78,19 @@ export interface Leftover {
   remove(): Promise<void>;
 }
 
+/**
+ * How to come to the same backend again, whatever is configured by then. Plain data: may be stored and handed to another process, which gives
+ * it to the driver as part of its context.
+ */
+export interface Access {
+  /** Of the driver's settings, those that decide what it finds there. */
+  readonly settings: Readonly<Record<string, string>>;
+  /** The variables that lead there; null: must not be set, or it would lead elsewhere. */
+  readonly variables: Readonly<Record<string, string | null>>;
+  /** Which one it is, by its own word: the same way may lead to another one some day. */
+  readonly engine: string;
+}
+
 export interface Abortable {
   /** Aborting rejects with code `aborted` and leaves nothing half-made behind. */
   readonly signal?: AbortSignal;
@@ -122,6 +135,15 @@ export interface SandboxDriver {
 
   /** Every sandbox of the install, or of one profile or task in it, whoever made it and whatever state it is in. */
   list(filter: Pick<Owner, "install"> & Partial<Owner>, options?: Abortable): Promise<SandboxRef[]>;
+
+  /**
+   * By its own id, whatever its labels say. `gone`: the backend that was asked does not have it.
+   * @throws when the backend does not answer
+   */
+  stateOf(ref: SandboxRef, options?: Abortable): Promise<SandboxRef["state"] | "gone">;
+
+  /** Asks the backend which one it is. Without it, there is only one: this machine. @throws when it does not answer */
+  access?(options?: Abortable): Promise<Access>;
 
   /**
    * Ends everything that runs in the sandbox and removes all it owns. Absent is success, so twice is harmless.

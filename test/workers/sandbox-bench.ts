@@ -40,6 +40,8 @@ export interface SandboxBench {
   readonly launcher: Launcher;
   /** As the dispatcher has it. */
   readonly app: App;
+  /** What another process has that was started with these variables. */
+  open(variables: Readonly<Record<string, string | undefined>>): Promise<App>;
   /** Of a task, made if need be. */
   workspace(task: string): Promise<string>;
   start(script: string, options?: StartOptions): Promise<Claim>;
@@ -132,6 +134,11 @@ export async function sandboxBench(
     store,
     launcher,
     app,
+    async open(changed) {
+      const other = await createApp({ environment: { ...environment, ...changed }, cwd: directory.path, program: "the test" });
+      onTestFinished(async () => void (await other.close()));
+      return other;
+    },
     workspace,
     run,
     async start(script, { sandbox = "task", task: fields = {}, again, workspace: path, graceMs = 2000, images: seen = [] } = {}) {

@@ -2,6 +2,7 @@ import { stat } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { visitSandbox } from "../../src/app/sandbox-of-task.ts";
+import { endRunInSandbox } from "../../src/app/sandbox-worker.ts";
 import { randomId } from "../../src/base/ids.ts";
 import type { Claim } from "../../src/board/claims.ts";
 import { recordOf } from "../../src/dispatcher/launcher.ts";
@@ -53,6 +54,34 @@ function endings(engine: () => TestEngine | null): void {
   );
 
   test(
+    "K18 is ended where it began although backend, prefix, directory and engine are others by then",
+    async () => {
+      const bench = await sandboxBench(engine());
+      const name = `worker-${randomId(6)}`;
+      const claim = await bench.start(`${stubborn(name)}\necho stays; while :; do sleep 0.2; done`, { graceMs: 300 });
+      await bench.untilLogged(claim, "stays");
+      process.kill(recordOf(await bench.run(claim))?.supervisor.pid ?? 0, "SIGKILL");
+      await bench.over(claim);
+      const there = join(bench.home, "elsewhere");
+      const changes = [
+        { TERMINAL_BACKEND: engine() === null ? "memory" : "local" },
+        { TERMINAL_LABEL_PREFIX: "another" },
+        { TERMINAL_SANDBOX_DIR: there },
+        { DOCKER_HOST: `unix://${there}/docker.sock`, DOCKER_CONTEXT: undefined, HOLDFAST_DOCKER_BINARY: "docker" },
+        { TERMINAL_DAEMON: "off" },
+      ];
+      const app = await bench.open(Object.assign({}, ...changes));
+      const run = await bench.run(claim);
+      const record = recordOf(run);
+      if (record === null) throw new Error("nobody was recorded");
+      expect(await left(bench, claim.task.id, name)).toBe("2");
+      await endRunInSandbox(app, run, record, { graceMs: 300 });
+      expect(await left(bench, claim.task.id, name)).toBe("0");
+    },
+    LONG,
+  );
+
+  test(
     "K18 is ended also when it has killed the keeper of its tree, and what it had put aside has escaped",
     async () => {
       const bench = await sandboxBench(engine());
@@ -98,6 +127,33 @@ describe("a worker in a sandbox on this machine", () => {
 
 describeEngines("a worker in a container", (engine) => {
   endings(engine);
+
+  test(
+    "K18 counts as dead without its container only when the engine that had it says so",
+    async () => {
+      const bench = await sandboxBench(engine());
+      const claim = await bench.start("echo begun; while :; do sleep 0.2; done", { graceMs: 0 });
+      await bench.untilLogged(claim, "begun");
+      const run = await bench.run(claim);
+      const record = recordOf(run);
+      const address = record?.address;
+      if (record === null || !address?.access) throw new Error("its container was not recorded");
+      const { ref, access } = address;
+      const end = (changed: Partial<typeof access>) =>
+        endRunInSandbox(bench.app, run, { ...record, address: { ...address, access: { ...access, ...changed } } }, { graceMs: 0 });
+      process.kill(record.supervisor.pid, "SIGKILL");
+      await bench.over(claim);
+      expect(await engine().run(["rm", "-f", "-v", ref.id])).toMatchObject({ code: 0 });
+      const doubt = { message: expect.stringContaining(`run ${run.id} of ${claim.task.id} does not count as dead`) };
+      // Another one answers by now, under the same name.
+      await expect(end({ engine: "docker another" })).rejects.toMatchObject({ code: "engine-not-responding", ...doubt });
+      // None does.
+      const variables = { ...access.variables, HOLDFAST_DOCKER_BINARY: "docker", DOCKER_CONTEXT: null, DOCKER_HOST: "unix:///nowhere/s" };
+      await expect(end({ variables })).rejects.toMatchObject({ code: "engine-not-responding", ...doubt });
+      await end({});
+    },
+    LONG,
+  );
 
   test(
     "K18 is ended also when it has killed the daemon that knew it",

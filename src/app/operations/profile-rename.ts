@@ -41,6 +41,9 @@ export const profileRename = defineOperation({
       const hooks = await profileHooks(app);
       const running = (await hooks.running?.(from.name)) ?? [];
       if (running.length > 0) throw inUse(from.name, `${running.join(", ")} works under it`, "wait for it, or end it first");
+      // What lives of them is found by paths that are about to change.
+      if ((await hooks.endLeft?.(from.name)) === false)
+        throw inUse(from.name, "a worker of it is still ending", "try again in half a minute");
       await using found = await profileSandboxes(app, from.name);
       refuseUnreachable(from.name, found, "start it and try again, or delete the profile and make a new one");
       if (!removeSandboxes) await refuseWhatCannotFollow(from.name, found);

@@ -4,10 +4,12 @@ import { expect, test } from "vitest";
 import { createKanbanApp, type KanbanApp } from "../../../test/helpers/test-app.ts";
 import { findProcess } from "../../base/process-tree.ts";
 import { currentPlace } from "../../dispatcher/place.ts";
+import { taskArchive } from "./task-archive.ts";
 import { taskAssign } from "./task-assign.ts";
 import { taskClaim } from "./task-claim.ts";
 import { taskHeartbeat } from "./task-heartbeat.ts";
 import { taskReclaim } from "./task-reclaim.ts";
+import { taskRemove } from "./task-remove.ts";
 
 test("K18 K32 what a person has claimed is taken back, and their token is worth nothing any more", async () => {
   await using board = await createKanbanApp();
@@ -67,6 +69,64 @@ async function workerHere({ app, kanban: { store } }: KanbanApp, { task, token }
     },
   };
 }
+
+/** One whose supervisor is dead, and that was in a sandbox. */
+async function sandboxedWorker({ app, kanban: { store } }: KanbanApp, claim: { task: string; token: string }, address: object | null) {
+  const place = currentPlace((await app.owner("default")).install);
+  const record = { place, supervisor: { pid: 4_194_304, startedAt: "never" }, mark: "m", sandbox: "task", workspace: "/", address };
+  await store.recordWorker(claim.task, claim.token, record);
+}
+
+/** In a container of an engine that cannot be asked any more. */
+function awayAddress({ directory }: KanbanApp, task: string): object {
+  const owner = { install: "i", profile: "writer", task };
+  return {
+    ref: { driver: "docker", id: "0123456789abcdef", owner, fingerprint: "f", state: "running", createdAt: 1 },
+    directory,
+    access: { settings: { label_prefix: "p" }, variables: { HOLDFAST_DOCKER_BINARY: "/nowhere/docker" }, engine: "docker E1" },
+  };
+}
+
+test("K12 K18 a worker whose engine cannot be asked does not count as dead, whatever is configured now, until a person says so", async () => {
+  await using board = await createKanbanApp();
+  const { store } = board.kanban;
+  const { task } = await store.createTask({ title: "x", assignee: "writer" }, { by: "me" });
+  const { claim } = await board.work(task.id);
+  await sandboxedWorker(board, { task: task.id, token: claim.token }, awayAddress(board, task.id));
+  await expect(taskReclaim.run(board.app, { id: task.id })).rejects.toMatchObject({
+    code: "engine-not-found",
+    message: expect.stringMatching(/does not count as dead: its sandbox 0123456789ab on docker \(docker E1\) cannot be asked: .*nowhere/),
+    hint: expect.stringContaining(`holdfast kanban reclaim ${task.id} --gone`),
+  });
+  expect(await store.getTask(task.id)).toMatchObject({ status: "running" });
+  expect(await taskReclaim.run(board.app, { id: task.id, gone: true })).toMatchObject({ status: "ready" });
+});
+
+test("K12 K18 a task is not removed while its last worker cannot be asked for, until a person has said that it is gone", async () => {
+  await using board = await createKanbanApp();
+  const { store } = board.kanban;
+  const { task } = await store.createTask({ title: "x", assignee: "writer" }, { by: "me" });
+  const { claim } = await board.work(task.id);
+  await sandboxedWorker(board, { task: task.id, token: claim.token }, awayAddress(board, task.id));
+  await store.block(task.id, { reason: "no key" }, { token: claim.token });
+  await taskArchive.run(board.app, { id: task.id });
+  await expect(taskRemove.run(board.app, { id: task.id })).rejects.toMatchObject({
+    hint: expect.stringContaining(`holdfast kanban reclaim ${task.id} --gone`),
+  });
+  expect(await taskReclaim.run(board.app, { id: task.id, gone: true })).toMatchObject({ status: "archived" });
+  await taskRemove.run(board.app, { id: task.id });
+  await expect(store.getTask(task.id)).rejects.toMatchObject({ code: "task-not-found" });
+});
+
+test("K18 a run whose supervisor ended before anything began in a sandbox is over, and nothing is asked", async () => {
+  await using board = await createKanbanApp();
+  const { store } = board.kanban;
+  const { task } = await store.createTask({ title: "x", assignee: "writer" }, { by: "me" });
+  const { claim } = await board.work(task.id);
+  await sandboxedWorker(board, { task: task.id, token: claim.token }, null);
+  const app = await board.open({ TERMINAL_BACKEND: "docker", HOLDFAST_DOCKER_BINARY: "/nowhere/docker" });
+  expect(await taskReclaim.run(app, { id: task.id })).toMatchObject({ status: "ready" });
+});
 
 test("K18 a worker that is alive on this machine is not taken for gone", async () => {
   await using board = await createKanbanApp();

@@ -2,6 +2,7 @@
 import * as z from "zod/mini";
 import { HoldfastError } from "../../base/errors.ts";
 import type { Run } from "../../board/runs.ts";
+import { mayLive } from "../../dispatcher/left-workers.ts";
 import type { App } from "../create-app.ts";
 import { endWorker, isAliveHere } from "../end-worker.ts";
 import { findTask } from "../find-task.ts";
@@ -21,6 +22,7 @@ export const taskReclaim = defineOperation({
     const by = kanban.person("reclaiming a task");
     const { store } = kanban;
     const { task, openRun: run } = await store.whyFacts((await findTask(kanban, { id, board })).id);
+    if (run === null && gone && (await forgetLeft(app, task.id))) return task;
     if (run === null) {
       throw new HoldfastError("move-refused", `reclaim of ${task.id} is refused: it is ${task.status}, so nobody has it`, {
         facts: { task: task.id, status: task.status },
@@ -42,6 +44,16 @@ export const taskReclaim = defineOperation({
     }
   },
 });
+
+/** Workers that have outlived their last word where nobody can ask any more. @returns whether there was one */
+async function forgetLeft(app: App, task: string): Promise<boolean> {
+  const { store } = await app.kanban();
+  const left = (await store.runs({ task })).filter(mayLive);
+  for (const run of left) await assertGone(app, run);
+  for (const { id } of left)
+    await store.recordExit(id, { code: null, signal: null, reason: "stopped", error: "a person said that it is gone" });
+  return left.length > 0;
+}
 
 async function assertGone(app: App, run: Run): Promise<void> {
   if (!(await isAliveHere(app, run))) return;

@@ -1,17 +1,18 @@
 /** @module Ends all that lives of a run in a sandbox, and makes sure that it is gone (K18). */
 import { delay } from "../../base/clock.ts";
-import { HoldfastError } from "../../base/errors.ts";
+import { describeError, HoldfastError } from "../../base/errors.ts";
 import { randomId } from "../../base/ids.ts";
 import { MARK } from "../../dispatcher/job.ts";
-import type { SandboxRef } from "../../sandbox/driver.ts";
+import type { SandboxAddress } from "../../dispatcher/worker.ts";
 import type { Processes } from "../../sandbox/process.ts";
 import type { Sandbox } from "../../sandbox/sandbox.ts";
 import type { App } from "../create-app.ts";
+import { type DriverAt, openDriverAt } from "../driver-at.ts";
 
 export interface EndOptions {
-  /** Of the sandbox. */
-  readonly task: string;
   readonly run: number;
+  /** Of the board. */
+  readonly task: string;
   readonly mark: string;
   readonly graceMs: number;
 }
@@ -41,24 +42,58 @@ export function processName(run: number): string {
   return `run-${run}`;
 }
 
-/** @throws when it cannot be made sure that nothing is left */
-export async function endRun(app: App, options: EndOptions): Promise<void> {
-  const own = await app.forTask(options.task);
-  const [driver, owner, lifecycle] = await Promise.all([own.driver(), own.owner(options.task), own.lifecycle()]);
-  // A task may have several, of processes that did not want to share. In one that is stopped nothing lives.
-  const running = (await driver.list(owner)).filter(({ state }) => state === "running");
+/** Where it was recorded to be, whatever is configured by now. @throws when it cannot be made sure that nothing is left */
+export async function endRun(app: App, address: SandboxAddress, options: EndOptions): Promise<void> {
+  await using at = await openDriverAt(app, address);
+  const sandbox = await enter(at, address).catch((error: unknown) => Promise.reject(notAsked(error, address, options)));
+  if (sandbox !== null) await endIn(app, sandbox, at, options);
+}
+
+/** By an older version, which did not record where: in every sandbox that the task has where its profile points now. */
+export async function endRunOfOlder(app: App, of: string, options: EndOptions): Promise<void> {
+  const own = await app.forTask(of);
+  const [driver, owner, { visit }] = await Promise.all([own.driver(), own.owner(of), own.lifecycle()]);
+  for (const ref of await driver.list(owner)) {
+    const sandbox = ref.state === "running" ? await visit(ref).catch(unlessGone) : null;
+    if (sandbox !== null) await endIn(app, sandbox, { driver }, options);
+  }
+}
+
+/** Null when nothing runs in it, for certain. */
+async function enter({ driver, visit }: DriverAt, { ref, access }: SandboxAddress): Promise<Sandbox | null> {
+  const state = await driver.stateOf(ref);
+  if (state === "running") return await visit({ ...ref, state }).catch(unlessGone);
+  // Nothing lives in one that is stopped, nor in one that is gone, if it is gone from where it was.
+  const engine = access === null ? null : ((await driver.access?.())?.engine ?? null);
+  if (state === "stopped" || engine === (access?.engine ?? null)) return null;
+  throw new HoldfastError("engine-not-responding", `another engine answers there now (${engine}), and that one does not know`, {
+    facts: { engine },
+  });
+}
+
+/** What is there is not known, and so the worker does not count as dead. */
+function notAsked(error: unknown, { ref, access }: SandboxAddress, { run, task }: EndOptions): HoldfastError {
+  const where = access === null ? ref.driver : `${ref.driver} (${access.engine})`;
+  const known = HoldfastError.isInstance(error) ? error : null;
+  return new HoldfastError(
+    known?.code ?? "internal",
+    `run ${run} of ${task} does not count as dead: its sandbox ${ref.id.slice(0, 12)} on ${where} cannot be asked: ${describeError(error)}`,
+    {
+      hint: `bring that back, and its task goes on by itself; if it is gone for good: holdfast kanban reclaim ${task} --gone`,
+      facts: { ...known?.facts, run, task, sandbox: ref.id, backend: ref.driver, engine: access?.engine ?? null },
+      cause: error,
+    },
+  );
+}
+
+async function endIn(app: App, sandbox: Sandbox, { driver }: Pick<DriverAt, "driver">, options: EndOptions): Promise<void> {
   // On backends that share the host's files its processes are there, too, and this one carries the mark.
   const except = driver.capabilities.isolatesFiles ? 0 : process.pid;
-  const visit = (ref: SandboxRef) => lifecycle.visit(ref).catch(unlessGone);
-  for (const ref of running) {
-    const sandbox = await visit(ref);
-    if (sandbox === null) continue;
-    try {
-      await endTrees(sandbox.processes, options);
-      await sweep(app, sandbox, { ...options, except });
-    } catch (error) {
-      unlessGone(error);
-    }
+  try {
+    await endTrees(sandbox.processes, options);
+    await sweep(app, sandbox, { ...options, except });
+  } catch (error) {
+    unlessGone(error);
   }
 }
 

@@ -198,6 +198,20 @@ export const dispatchCases: Cases = {
     await store.recordProcess(run.id + 1000, { pid: 7, startedAt: "70" });
   },
 
+  "K18 where a worker is going to be is kept with its run, and no longer taken once its claim is revoked": async ({ store, taken }) => {
+    const { task, run, token } = await taken({ assignee: "coder" });
+    await store.recordWorker(task.id, token, { mark: "m", address: null });
+    const before = await store.events({ task: task.id });
+    const address = { ref: { id: "c1" }, directory: "/sandboxes", access: null };
+    await store.recordAddress(task.id, token, address);
+    await store.recordProcess(run.id, { pid: 7, startedAt: "70" });
+    expect(await store.events({ task: task.id })).toEqual(before);
+    await expect(store.recordAddress(task.id, "another", address)).rejects.toMatchObject({ code: "claim-lost" });
+    await store.revoke(run.id, { by: "d", reason: "too long" });
+    await expect(store.recordAddress(task.id, token, { ...address, directory: "/other" })).rejects.toMatchObject({ code: "claim-lost" });
+    expect(await store.runs({ task: task.id })).toMatchObject([{ worker: { mark: "m", address, process: { pid: 7 } } }]);
+  },
+
   "K20 a worker that never began leaves word of it, too": async ({ store, taken }) => {
     const { run, task } = await taken();
     expect(exitOf(run)).toBeNull();

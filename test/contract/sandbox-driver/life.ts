@@ -70,6 +70,18 @@ export const lifeCases: Cases = {
     await printed(await shared(), 'kill "$1"', outside);
   },
 
+  "K18 its state is told by its id alone, whoever owns it": async ({ driver, another, owner, create, connect }) => {
+    const ref = await create();
+    await (await connect(ref))[Symbol.asyncDispose]();
+    expect(await another().stateOf({ ...ref, settings: undefined, fingerprint: "" })).toBe("running");
+    expect(await driver.stateOf({ ...ref, id: `${ref.id.slice(0, -1)}${ref.id.endsWith("0") ? 1 : 0}` })).toBe("gone");
+    await driver.stop?.(ref);
+    expect(await driver.stateOf(ref)).toBe(driver.stop ? "stopped" : "running");
+    await driver.destroy(ref);
+    expect(await another().stateOf(ref)).toBe("gone");
+    expect(await driver.stateOf({ ...ref, owner: owner({ task: "never-there" }) })).toBe("gone");
+  },
+
   "activity shows a background process, and nothing when there is none": async ({ driver, create, connect }) => {
     if (driver.activity === undefined) return;
     const ref = await create();

@@ -5,7 +5,10 @@ import type { Engine } from "./engine.ts";
 import { type EngineFacts, preflight } from "./preflight.ts";
 
 /** Variables by which the clients choose the engine. */
-const CHOOSING = ["DOCKER_HOST", "DOCKER_CONTEXT", "CONTAINER_HOST", "CONTAINER_CONNECTION"];
+export const CHOOSING = ["DOCKER_HOST", "DOCKER_CONTEXT", "CONTAINER_HOST", "CONTAINER_CONNECTION"];
+
+/** What means the same as nothing. */
+const NAMED_DEFAULT: Readonly<Record<string, string>> = { DOCKER_CONTEXT: "default" };
 
 /** What else decides which containers are seen. */
 export interface EngineChoice {
@@ -27,7 +30,7 @@ export function checkEngine(engine: Engine, { env = {}, labels = "" }: EngineCho
   const identity = [
     engine.program,
     ...(labels ? [`labels=${labels}`] : []),
-    ...CHOOSING.flatMap((name) => (env[name] ? [`${name}=${env[name]}`] : [])),
+    ...CHOOSING.flatMap((name) => (env[name] && env[name] !== NAMED_DEFAULT[name] ? [`${name}=${env[name]}`] : [])),
   ].join(" ");
   let asked: Promise<EngineFacts> | undefined;
   let answered = false;

@@ -11,6 +11,7 @@ import type { SandboxSpec } from "../../spec.ts";
 import { makeSecret, proveLink } from "../shared/daemon-socket.ts";
 import { isExecutable } from "../shared/host-connection.ts";
 import { ownerMatches, profileDirectory, sandboxGone } from "../shared/refs.ts";
+import { accessTo } from "./access.ts";
 import { type CheckedEngine, checkEngine } from "./checked-engine.ts";
 import { connectContainer, linkThroughSocket, relayStream, waitForSocket, wasOpened } from "./connect.ts";
 import { createContainers, type ImageFacts } from "./containers.ts";
@@ -258,6 +259,15 @@ export function createDriver(context: DriverContext): SandboxDriver {
     },
 
     list,
+
+    async stateOf(ref, options) {
+      const container = await containers.find(ref.id, options);
+      if (container === null) return "gone";
+      // A paused one is only asleep, with all that runs in it.
+      return container.state === "stopped" ? "stopped" : "running";
+    },
+
+    access: async (options) => accessTo(await engine(), { env: hostEnv, labelPrefix: settings.label_prefix, ...options }),
 
     async destroy(ref, { purge = false, ended = false, ...options } = {}) {
       throwIfAborted(options.signal, "the sandbox was not removed");

@@ -86,7 +86,13 @@ describe("S2 not being permitted", () => {
 test("S3 podman is told apart by its client", async () => {
   const stdout =
     '{"Client":{"APIVersion":"4.3.1","Version":"4.3.1","GoVersion":"go1.19.8","BuiltTime":"Thu Jan  1 00:00:00 1970","OsArch":"linux/amd64","Os":"linux"}}\n';
-  expect(await preflight(answering({ stdout }))).toEqual({ kind: "podman", version: "4.3.1", quirks: QUIRKS.podman });
+  expect(await preflight(answering({ stdout }))).toEqual({ kind: "podman", server: "podman", version: "4.3.1", quirks: QUIRKS.podman });
+});
+
+test("S3 a podman behind docker's client is told by its name", async () => {
+  const stdout = (name: string) => `{"Client":{"Version":"28.2"},"Server":{"Version":"5.4","Components":[{"Name":"${name}"}]}}`;
+  expect(await preflight(answering({ stdout: stdout("Podman Engine") }))).toMatchObject({ kind: "docker", server: "podman" });
+  expect(await preflight(answering({ stdout: stdout("Engine") }))).toMatchObject({ kind: "docker", server: "docker" });
 });
 
 test.each(["", "docker 1.2", "null", "{}", '{"Client":{"Version":1}}'])("an answer like %j is none", async (stdout) => {

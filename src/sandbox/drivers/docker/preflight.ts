@@ -9,6 +9,8 @@ import { type EngineKind, QUIRKS, type Quirks } from "./quirks.ts";
 export interface EngineFacts {
   /** Which of the two command lines it has; what is behind it may be the other. */
   readonly kind: EngineKind;
+  /** Which one is behind it. */
+  readonly server: EngineKind;
   /** Of the engine itself; of the client where they are one program. */
   readonly version: string;
   readonly quirks: Quirks;
@@ -42,8 +44,10 @@ function readVersion(text: string, command: string): EngineFacts {
     // The one field of the two that neither has ever had in the other's spelling.
     const kind = client && "APIVersion" in client ? "podman" : "docker";
     const version = server?.Version ?? client?.Version;
+    // Podman's service names itself there, although it speaks Docker's language.
+    const behind = JSON.stringify(server?.Components ?? "").includes("Podman") ? "podman" : kind;
     if (typeof version !== "string") throw new TypeError("it names no version");
-    return { kind, version, quirks: QUIRKS[kind] };
+    return { kind, server: behind, version, quirks: QUIRKS[kind] };
   } catch (cause) {
     throw new HoldfastError("backend-broken", `\`${command}\` answered with something else than its version`, {
       hint: "set HOLDFAST_DOCKER_BINARY to docker or podman itself",

@@ -147,6 +147,8 @@ export function createDriver({ sandboxDir, hostEnv, daemonProgram, clock, log }:
       return refs.filter((ref) => ref !== null).filter(({ owner }) => ownerMatches(owner, filter));
     },
 
+    stateOf: async (ref) => (await current(ref))?.state ?? "gone",
+
     async destroy(ref, { signal } = {}) {
       throwIfAborted(signal, "the sandbox was not removed");
       const directory = directoryOf(ref.owner);

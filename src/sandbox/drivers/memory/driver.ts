@@ -73,6 +73,8 @@ export function createDriver({ sandboxDir, hostEnv, clock }: DriverContext): San
       return [...refs.values()].filter(({ owner }) => ownerMatches(owner, filter));
     },
 
+    stateOf: async (ref) => (refs.has(ref.id) ? "running" : "gone"),
+
     async destroy(ref, { signal } = {}) {
       throwIfAborted(signal, "the sandbox was not removed");
       if (!refs.delete(ref.id)) return;
