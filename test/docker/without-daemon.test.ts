@@ -9,6 +9,7 @@ import { randomId } from "../../src/base/ids.ts";
 import type { Connection } from "../../src/sandbox/driver.ts";
 import { alive, collect, createTranscript, printed } from "../helpers/collect.ts";
 import type { TestEngine } from "../helpers/engine.ts";
+import { engineDriver } from "../helpers/engine-harness.ts";
 import { imageArchive } from "../helpers/engine-image.ts";
 import { containerSpec, describeEngines, engineBench, LONG } from "./engine-bench.ts";
 
@@ -116,7 +117,56 @@ describeEngines("containers without holdfastd", (engine) => {
     },
     LONG,
   );
+
+  test(
+    "S20 a container that is gone is told from a command that was killed, also while the engine does not know it yet",
+    async () => {
+      const bench = await engineBench(engine());
+      const late = await lateEngine(engine(), bench.directory);
+      const driver = await engineDriver(late.engine, bench.directory, { daemonProgram: null });
+      const ref = await driver.create(bench.owner(), containerSpec());
+      await using connection = await driver.connect(ref);
+      const hold = () => connection.spawn(["sleep", "1000"], { stdin: "none", onOutput() {} });
+
+      // With the shells around it: to its client no different from the end of the container.
+      const killed = await hold();
+      const kept = "exit 0\\|2000000011";
+      const others = `tr '\\0' ' ' </proc/$p/cmdline | grep -q '${kept}'`;
+      await bench.ask(
+        "exec",
+        ref.id,
+        "sh",
+        "-c",
+        `for p in $(ls /proc | grep '^[0-9]'); do case $p in 1|$$) ;; *) ${others} || kill -9 $p; esac; done; :`,
+      );
+      expect(await killed.ended).toEqual({ exitCode: 137, signal: "SIGKILL" });
+
+      // The same end, but the container was started anew before anybody could look.
+      const restarted = await hold();
+      await bench.ask("restart", "-t", "0", ref.id);
+      await expect(restarted.ended).rejects.toMatchObject({ code: "sandbox-lost", facts: { mayHaveRun: true } });
+
+      await using again = await driver.connect(ref);
+      const held = await again.spawn(["sleep", "1000"], { stdin: "none", onOutput() {} });
+      await late.knowNoMore(ref.id);
+      await bench.ask("rm", "-f", ref.id);
+      await expect(held.ended).rejects.toMatchObject({ code: "sandbox-lost", facts: { mayHaveRun: true } });
+    },
+    LONG,
+  );
 });
+
+/** An engine that goes on to describe a container as it was. */
+async function lateEngine(engine: TestEngine, directory: string) {
+  const described = join(directory, "described");
+  const binary = join(directory, "late-engine");
+  const script = `#!/bin/sh\nif [ "$1 $2" = "container inspect" ] && [ -e '${described}' ]; then exec cat '${described}'; fi\nexec '${engine.binary}' "$@"\n`;
+  await writeFile(binary, script, { mode: 0o755 });
+  return {
+    engine: { ...engine, binary },
+    knowNoMore: async (id: string) => writeFile(described, (await engine.run(["container", "inspect", id])).stdout),
+  };
+}
 
 /** What a program that runs in the sandbox was told, and all arguments of all processes on this machine meanwhile. */
 async function running(connection: Connection, env?: Record<string, string>): Promise<{ told: Record<string, string>; shown: string }> {

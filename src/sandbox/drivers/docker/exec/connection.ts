@@ -11,13 +11,21 @@ import type { Engine } from "../engine.ts";
 import { reasonOf } from "../engine-error.ts";
 import { createErrands, type Errands } from "./errands.ts";
 import { killLine } from "./kill.ts";
-import { type ExecProcessOptions, startExec } from "./process.ts";
+import { type ExecProcessOptions, saysNotRunning, startExec } from "./process.ts";
 import { execLine } from "./script.ts";
 
 const OPEN_LIMIT_MS = 30_000;
+const ANSWER_LIMIT_MS = 10_000;
 
-/** Closes the door to what is ours, as holdfastd would, and leaves its own variables, as every program there gets them. */
-const OPEN = `umask 077; chmod 700 ${OWN_PATH} 2>/dev/null; mkdir -p ${STATE_PATH} && chmod 700 ${STATE_PATH} && exec cat /proc/self/environ`;
+const FIRST_PROCESS = "/proc/1/stat";
+/**
+ * Closes the door to what is ours, as holdfastd would, and leaves its own variables, as every program there gets them, and behind them what
+ * tells this start of the container from the next.
+ */
+const OPEN = [
+  `umask 077; chmod 700 ${OWN_PATH} 2>/dev/null; mkdir -p ${STATE_PATH} && chmod 700 ${STATE_PATH}`,
+  `exec cat /proc/self/environ ${FIRST_PROCESS}`,
+].join(" && ");
 
 export interface ExecConnectionOptions {
   readonly signal?: AbortSignal | undefined;
@@ -33,14 +41,28 @@ export interface ExecConnectionOptions {
 
 export async function connectThroughExec(options: ExecConnectionOptions): Promise<Connection> {
   const { engine, clientEnv, containers, ref, restarted, callVariables, clock } = options;
-  const own = await openContainer(options);
+  const { own, startedAt } = await openContainer(options);
   const lingering = new Set<Promise<void>>();
   let closed = false;
+  const answers: ExecProcessOptions["answers"] = async () => {
+    try {
+      const { code, stdout, stderr } = await engine.run(["exec", "-w", "/", ref.id, "cat", FIRST_PROCESS], { limitMs: ANSWER_LIMIT_MS });
+      if (code === 0) return startOf(stdout) === startedAt ? "yes" : "no";
+      return saysNotRunning(stderr) ? "refused" : "no";
+    } catch (error) {
+      // An engine that hangs. What that means is for those to say who have more to ask of it.
+      if (!HoldfastError.isInstance(error)) throw error;
+      return "no";
+    }
+  };
   const whyGone: ExecProcessOptions["whyGone"] = async ({ mayHaveRun, certain = false }) => {
     const container = await containers.find(ref.id);
     if (container?.state === "running" && !certain) return null;
     const { message, facts } = sandboxGone("sandbox-lost", ref);
-    const what = container === null ? message : `the container of task ${ref.owner.task} is ${certain ? "ending" : container.status}`;
+    const what =
+      container === null
+        ? message
+        : `the container of task ${ref.owner.task} is ${container.state === "running" ? "ending" : container.status}`;
     return new HoldfastError("sandbox-lost", what, { facts: { ...facts, mayHaveRun } });
   };
   const errands = createErrands({ program: engine.program, args: ["exec", "-i", "-w", "/", ref.id], env: clientEnv, clock });
@@ -61,6 +83,7 @@ export async function connectThroughExec(options: ExecConnectionOptions): Promis
       merge,
       onOutput,
       clock,
+      answers,
       whyGone,
       async killTree({ graceMs, ...tree }) {
         const { argv: killer, limitMs } = killLine({ ...tree, call, token, graceMs });
@@ -100,13 +123,22 @@ export async function connectThroughExec(options: ExecConnectionOptions): Promis
   };
 }
 
-/** Makes the state directory, and returns the names of the container's own variables. */
-async function openContainer({ engine, containers, ref, signal }: ExecConnectionOptions): Promise<string[]> {
+/** Makes the state directory, and returns the names of the container's own variables, and when its first process began. */
+async function openContainer({ engine, containers, ref, signal }: ExecConnectionOptions): Promise<{ own: string[]; startedAt: string }> {
   const { code, stdout, stderr } = await engine.run(["exec", "-w", "/", ref.id, "sh", "-c", OPEN], { limitMs: OPEN_LIMIT_MS, signal });
-  if (code === 0) return stdout.split("\0").flatMap((variable) => variable.match(/^[^=]+(?==)/) ?? []);
+  if (code === 0) {
+    const variables = stdout.split("\0");
+    const startedAt = startOf(variables.pop() ?? "");
+    return { own: variables.flatMap((variable) => variable.match(/^[^=]+(?==)/) ?? []), startedAt };
+  }
   if ((await containers.find(ref.id)) === null) throw sandboxGone("sandbox-not-found", ref);
   await assertRunning(ref.id, containers);
   throw failure("exec", stderr);
+}
+
+/** In ticks since the machine was started. The name in parentheses before it may hold anything. */
+function startOf(stat: string): string {
+  return stat.slice(stat.lastIndexOf(")") + 2).split(" ")[19] ?? "";
 }
 
 /** Null when it has to be a program of its own: it has input, or the shell of the errands is gone. */

@@ -35,6 +35,8 @@ export interface ExecProcessOptions extends Pick<SpawnOptions, "stdin" | "onOutp
   readonly token: string;
   readonly merge: boolean;
   readonly clock: Clock;
+  /** Whether the container that the program was started in still runs programs. `refused`: the engine says that it does not run. */
+  answers(): Promise<"yes" | "refused" | "no">;
   /** Null when the container still runs; `certain`: it does not for long, whatever it looks like. */
   whyGone(of: { readonly mayHaveRun: boolean; readonly certain?: boolean }): Promise<HoldfastError | null>;
   killTree(tree: Tree & { readonly graceMs: number }): Promise<void>;
@@ -46,7 +48,7 @@ interface ClientEnd {
 }
 
 export async function startExec(options: ExecProcessOptions): Promise<SandboxProcess & { readonly clientGone: Promise<void> }> {
-  const { token, merge, onOutput, clock, whyGone, killTree } = options;
+  const { token, merge, onOutput, clock, answers, whyGone, killTree } = options;
   const child = await startClient(options);
   const exited = new Promise<ClientEnd>((resolve) => child.once("exit", (code, signal) => resolve({ code, signal })));
   const taker = createTaker(onOutput);
@@ -64,6 +66,7 @@ export async function startExec(options: ExecProcessOptions): Promise<SandboxPro
   const heard = Promise.all(merge ? streams.slice(0, 1) : streams);
   Promise.all(streams).then(() => head.resolve(null), head.reject);
   let rootEnded = false;
+  let killed = false;
 
   const limit = clock.after(START_LIMIT_MS, () => head.reject(notInTime(options.shown)));
   const begun = await head.promise.catch((error: unknown) => {
@@ -77,8 +80,10 @@ export async function startExec(options: ExecProcessOptions): Promise<SandboxPro
     child.stdin?.destroy();
     const { code } = await exited;
     const said = (await Promise.all(streams)).map(({ before }) => before).join("\n");
-    const refused = ["not-running", "no-such-container", "being-removed"].includes(classify(said));
-    const gone = begun === null ? await whyGone({ mayHaveRun: !refused && !REFUSED.includes(code ?? 0), certain: refused }) : null;
+    const refused = saysNotRunning(said);
+    // Words that mean nothing to us may be about a container that has just ended.
+    const certain = refused || (begun === null && (await answers()) === "refused");
+    const gone = begun === null ? await whyGone({ mayHaveRun: !refused && !REFUSED.includes(code ?? 0), certain }) : null;
     throw gone ?? notStarted(options.shown, { begun, code, said });
   }
   const tree = { root: Number(place[1]), around: Number(place[2]) };
@@ -86,7 +91,7 @@ export async function startExec(options: ExecProcessOptions): Promise<SandboxPro
     rootEnded = true;
     endClient(child, { clock, exited });
     const status = out?.status ?? null;
-    const end = status === null ? await endWithoutWord(await exited, whyGone) : exitStatus(status);
+    const end = status === null ? await endWithoutWord(await exited, { answers: killed ? null : answers, whyGone }) : exitStatus(status);
     taker.throwIfFailed();
     return end;
   });
@@ -102,7 +107,10 @@ export async function startExec(options: ExecProcessOptions): Promise<SandboxPro
     pid: tree.root,
     stdin: child.stdin,
     ended,
-    kill: ({ graceMs }) => killTree({ ...tree, rootEnded, graceMs }).finally(limitTaker),
+    kill({ graceMs }) {
+      killed = true;
+      return killTree({ ...tree, rootEnded, graceMs }).finally(limitTaker);
+    },
     clientGone: exited.then(() => {}),
   };
 }
@@ -121,10 +129,22 @@ async function startClient({ program, args, env, stdin, shown }: ExecProcessOpti
   }
 }
 
-/** The shells around the program were killed along with it, or the container was. */
-async function endWithoutWord({ code, signal }: ClientEnd, whyGone: ExecProcessOptions["whyGone"]): Promise<ExitStatus> {
+/** Whether a client that was refused says that the container does not run. */
+export function saysNotRunning(said: string): boolean {
+  return ["not-running", "no-such-container", "being-removed"].includes(classify(said));
+}
+
+/**
+ * The shells around the program were killed along with it, or the container was, of which the engine may not have heard yet: a status is
+ * believed when we killed them ourselves, else only of a container that answers.
+ */
+async function endWithoutWord(
+  { code, signal }: ClientEnd,
+  { answers, whyGone }: Pick<ExecProcessOptions, "whyGone"> & { readonly answers: ExecProcessOptions["answers"] | null },
+): Promise<ExitStatus> {
   const lost = (reason: string, cause?: unknown) => new HoldfastError("sandbox-lost", reason, { facts: { mayHaveRun: true }, cause });
-  const gone = await whyGone({ mayHaveRun: true }).catch((error: unknown) =>
+  const certain = answers !== null && code !== null && code > 128 && (await answers()) !== "yes";
+  const gone = await whyGone({ mayHaveRun: true, certain }).catch((error: unknown) =>
     lost(`the end of the command is not known: ${describeError(error)}`, error),
   );
   if (gone) throw gone;
