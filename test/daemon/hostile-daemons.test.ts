@@ -1,3 +1,4 @@
+import { execFileSync } from "node:child_process";
 import { randomBytes } from "node:crypto";
 import { rename, symlink } from "node:fs/promises";
 import { connect, createServer, type Server, type Socket } from "node:net";
@@ -228,6 +229,22 @@ describeIf("cc", "a daemon that dies", () => {
     await daemon.crash();
     expect(await lost).toMatchObject(LOST);
     await daemonLink.closed;
+  });
+
+  test("S20 while nobody looks at the line has certainly not run what it is asked for next", async () => {
+    await using daemon = await startDaemon(scratch.path);
+    const daemonLink = await daemon.link();
+    const before = await startCall(daemonLink, { ...command, argv: ["sleep", "1000"], env: { PATH: process.env.PATH ?? "" } });
+    const running = failureOf(before.ended);
+    // Without a turn of the event loop, which would hear of the end.
+    execFileSync("sh", ["-c", `kill -KILL ${daemon.pid}; until grep -qs '^State:.Z' /proc/${daemon.pid}/status; do :; done`]);
+    const next = failureOf(startCall(daemonLink, command));
+    const another = failureOf(startCall(daemonLink, command));
+    expect(await next).toMatchObject({ code: "sandbox-lost", facts: { mayHaveRun: false } });
+    // This one waited behind the other, so nobody can tell.
+    expect(await another).toMatchObject({ code: "sandbox-lost" });
+    expect(await running).toMatchObject(LOST);
+    await daemon.crash();
   });
 
   test("S20 before it has said who it is ends neither its client nor the patience of whoever waits", async () => {

@@ -1,3 +1,4 @@
+import { execFileSync } from "node:child_process";
 import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
@@ -20,6 +21,20 @@ describeEngines("a container that is gone", (engine) => {
       expect(lease.sandbox.ref.id).not.toBe(before);
       expect(await lease.sandbox.run("cat ~/tally")).toMatchObject({ output: "ran\n", replaced: null });
       expect(await bench.containers()).toHaveLength(1);
+    },
+    LONG,
+  );
+
+  test(
+    "S20 one that was removed while this process was busy is replaced all the same, because nothing was sent to it",
+    async () => {
+      const bench = await engineBench(engine());
+      const lease = await (await bench.process()).acquire(bench.owner(), containerSpec());
+      await lease.sandbox.run("true");
+      // Not a turn of the event loop in between, which would hear of the end.
+      execFileSync(engine().binary, ["rm", "-f", lease.sandbox.ref.id], { env: { ...process.env, ...engine().env }, stdio: "ignore" });
+      const result = await lease.sandbox.run("echo ran >>~/tally; cat ~/tally");
+      expect(result).toMatchObject({ output: "ran\n", replaced: { lost: expect.any(Array) } });
     },
     LONG,
   );

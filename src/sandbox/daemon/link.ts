@@ -28,7 +28,7 @@ export interface Channel {
 export interface ChannelHandlers {
   /** True when this was the last frame: the channel is closed. */
   onFrame(frame: Frame): boolean;
-  /** The link broke before the last frame. */
+  /** The link broke before the last frame. `mayHaveRun` is false when the daemon cannot have had the frame that opened the channel. */
   onLost(error: HoldfastError): void;
 }
 
@@ -97,7 +97,7 @@ export interface LinkOptions {
  */
 export async function linkDaemon(stream: DaemonStream, { secret, label, clock }: LinkOptions): Promise<DaemonLink> {
   const ours = randomBytes(NONCE_BYTES);
-  const channels = new Map<number, ChannelHandlers>();
+  const channels = new Map<number, { readonly handlers: ChannelHandlers; unsent: boolean }>();
   const parser = createFrameParser();
   const { promise: closed, resolve: markClosed } = Promise.withResolvers<void>();
   const ready = Promise.withResolvers<number>();
@@ -112,7 +112,7 @@ export async function linkDaemon(stream: DaemonStream, { secret, label, clock }:
     limit.cancel();
     stream.destroy();
     ready.reject(error);
-    for (const handlers of channels.values()) handlers.onLost(error);
+    for (const { handlers, unsent } of channels.values()) handlers.onLost(unsent ? notSent(error) : error);
     channels.clear();
     markClosed();
   };
@@ -150,7 +150,7 @@ export async function linkDaemon(stream: DaemonStream, { secret, label, clock }:
     ready.resolve(pid);
   };
   const dispatch = (frame: Frame) => {
-    const handlers = channels.get(frame.channel);
+    const handlers = channels.get(frame.channel)?.handlers;
     if (handlers === undefined) throw protocolError(`a message for channel ${frame.channel}, which is not open`);
     if (handlers.onFrame(frame)) close(frame.channel);
   };
@@ -196,12 +196,18 @@ export async function linkDaemon(stream: DaemonStream, { secret, label, clock }:
     clock,
     open(type, payload, handlers) {
       if (givenUp) throw new HoldfastError("closed", "the connection to the sandbox was closed");
-      if (broken) throw new HoldfastError(broken.code, broken.message, { facts: { ...broken.facts, mayHaveRun: false }, cause: broken });
+      if (broken) throw notSent(broken);
       const number = nextChannel++;
       const frame = encodeFrame(type, number, payload);
       if (channels.size === 0) stream.ref?.();
-      channels.set(number, handlers);
-      stream.write(frame);
+      const opened = { handlers, unsent: stream.destroyed };
+      channels.set(number, opened);
+      // The daemon may have gone while nobody looked at the line. A frame that was not written whole means nothing to it; one that is
+      // written together with others may be whole when the others are not.
+      const alone = stream.writableLength === 0;
+      stream.write(frame, (error) => {
+        if (error) opened.unsent ||= alone;
+      });
       return {
         // A frame that crosses the daemon's last one is ignored there; one after it need not be sent.
         send(kind, bytes = new Uint8Array()) {
@@ -224,6 +230,10 @@ export async function linkDaemon(stream: DaemonStream, { secret, label, clock }:
       await closed;
     },
   };
+}
+
+function notSent(error: HoldfastError): HoldfastError {
+  return new HoldfastError(error.code, error.message, { facts: { ...error.facts, mayHaveRun: false }, cause: error });
 }
 
 /** `abandoned`: it is there, but does not answer. */
