@@ -1,6 +1,7 @@
 /**
  * @module Passwords taken out of text that people or files get: those of URLs, in every form that libpq knows, and of its `key=value`
  * strings. A password may hold anything, so where its end is not certain, too much is taken and never too little.
+ * Texts may be long and hostile, so what is looked for again from each place has a limit.
  */
 
 const HIDDEN = "***";
@@ -8,22 +9,22 @@ const HIDDEN = "***";
 const SECRET = String.raw`\w*password|oauth_client_secret|scram_(?:client|server)_key`;
 const SECRET_PARAMETER = new RegExp(`^(?:${SECRET})$`, "i");
 /** Nearly all texts hold none of these, and are not looked at any closer. */
-const WORTH_A_LOOK = new RegExp(`:/|postgres|${SECRET}|[?&][^=&]*%`, "i");
+const WORTH_A_LOOK = /:\/|postgres|password|oauth_client_secret|scram_/i;
 /** One slash, or none after `postgres:`, is a slip of the hand whose password is no less secret. */
-const URLS = /\b([a-z][a-z\d+.-]+:\/\/?|postgres\w*:)(\S+)/gi;
+const URLS = /\b([a-z][a-z\d+.-]{1,30}:\/\/?|postgres\w*:)(\S+)/gi;
 /** What is neither a port nor ends in an `@` before the next blank goes on after it. */
-const BLANKS = /\b(?!https?:)(?:[a-z][a-z\d+.-]+:\/\/?|postgres\w*:)[^\s:/?#@]*:(?!\d*(?:[/?#\s]|$)|\*{3})[^\s@]+[^\S\n][^\n@]*@/gi;
+const BLANKS =
+  /\b(?!https?:)(?:[a-z][a-z\d+.-]{1,30}:\/\/?|postgres\w*:)[^\s:/?#@]*:(?!\d*(?:[/?#\s]|$)|\*{3})[^\s@]{1,2000}[^\S\n][^\n@]{0,2000}@/gi;
 /** As a sentence goes on after a value. */
-const AFTERWARDS = /["'`)\]},;:.]*$/;
+const AFTERWARDS = /["'`)\]},;:.]{0,8}$/;
 const VALUE = String.raw`'(?:[^'\\]|\\.)*'?|"(?:[^"\\]|\\.)*"?|(?:[^\s\\]|\\.)+`;
 const ASSIGNMENT = new RegExp(String.raw`(?<![\w/.?&])((?:${SECRET})\s*=\s*)(${VALUE})`, "gis");
+/** What stands beside a password in a `key=value` string that says where a database is, and not in a line of a program. */
 const PLACE = String.raw`(?:host(?:addr)?|port|dbname|user|service|sslmode)\s*=`;
 const OTHERS = String.raw`(?:\w+\s*=\s*[^\s,]+\s+)*`;
-/** A `key=value` string that says where a database is, and not a line of a program. */
-const CONNECTION_STRING = new RegExp(
-  String.raw`(?<![\w/.?&])(?:${PLACE}\s*[^\s,]+\s+${OTHERS}(?:${SECRET})\s*=\s*(?!\*{3})[^\s]|(?:${SECRET})\s*=\s*(?!\*{3})(?:${VALUE})\s+${OTHERS}${PLACE})`,
-  "is",
-);
+const PLACE_BEFORE = new RegExp(String.raw`(?<![\w/.?&])${PLACE}\s*[^\s,]+\s+${OTHERS}$`, "i");
+const PLACE_AFTER = new RegExp(String.raw`^\s+${OTHERS}${PLACE}`, "i");
+const NEARBY = 500;
 
 export function withoutPassword(text: string): string {
   if (!WORTH_A_LOOK.test(text)) return text;
@@ -44,7 +45,13 @@ export function withoutPasswords<T>(value: T, clean: (text: string) => string = 
 /** Whether something in the text names a database together with its password. */
 export function holdsPassword(text: string): boolean {
   if (!WORTH_A_LOOK.test(text)) return false;
-  return cleanUrls(text) !== text || CONNECTION_STRING.test(text);
+  return cleanUrls(text) !== text || [...text.matchAll(ASSIGNMENT)].some((found) => isOfDatabase(found, text));
+}
+
+function isOfDatabase({ 0: { length }, 2: value, index }: RegExpExecArray, text: string): boolean {
+  if (value?.startsWith(HIDDEN)) return false;
+  const after = index + length;
+  return PLACE_BEFORE.test(text.slice(Math.max(0, index - NEARBY), index)) || PLACE_AFTER.test(text.slice(after, after + NEARBY));
 }
 
 function changed(value: unknown, clean: (text: string) => string): unknown {

@@ -24,6 +24,7 @@ test("--version loads next to nothing", async () => {
   expect(matching(modules, /^(src|node_modules)\//).sort()).toEqual([
     "src/base/errors.ts",
     "src/base/version.ts",
+    "src/base/without-password.ts",
     "src/cli/main.ts",
     "src/cli/render.ts",
   ]);
