@@ -50,6 +50,8 @@ export interface AppOptions {
    * @default a set of its own, which the apps that are made from this one share
    */
   swept?: Set<string>;
+  /** Changed settings that concern trust take effect on sandboxes that are there already: nobody is there who would hear a warning. */
+  strictDrift?: boolean;
 }
 
 /** Everything an operation may use. Parts are made when they are first asked for, and only once. */
@@ -157,6 +159,7 @@ export async function createApp(options: AppOptions): Promise<App> {
       audit,
       // On the host there is nothing that a new sandbox would have and an old one lacks.
       onDrift: isolatesFiles ? terminal.docker_on_drift : "reuse",
+      strictDrift: isolatesFiles && options.strictDrift === true,
       idleMs: terminal.lifetime_seconds * 1000,
       defaultTimeoutMs: terminal.timeout * 1000,
       startDirectory: startDirectory(terminal.cwd, ofDriver, cwd),

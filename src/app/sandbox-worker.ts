@@ -1,5 +1,6 @@
 /** @module A worker in a sandbox: a background process there, found again by its name, that reaches the board from wherever it is (S18, K27). */
 import { describeError, HoldfastError } from "../base/errors.ts";
+import { createLogger } from "../base/log.ts";
 import { DEFAULT_TASK } from "../base/names.ts";
 import type { Run } from "../board/runs.ts";
 import { type Environment, processEnvironment } from "../config/environment.ts";
@@ -34,21 +35,25 @@ export async function startInSandbox(job: Job, options: StartOptions): Promise<S
 }
 
 /** What runs on this machine without files of its own inherits what its starter has, so that is as little as a worker may know (K28). */
-async function openApp({ workspace: cwd, profile }: Job, { clock }: StartOptions): Promise<App> {
+async function openApp({ workspace: cwd, profile }: Job, { clock, onOutput }: StartOptions): Promise<App> {
   const environment = withoutMark(processEnvironment());
-  const open = (variables: Environment) => createApp({ environment: variables, cwd, profile, program: "holdfast worker", clock });
+  // Whoever looks after the task reads its log, and nobody another one.
+  const log = createLogger({ clock, level: "warn", sink: ({ message }) => sayTo(onOutput, message) });
+  const given = { cwd, profile, program: "holdfast worker", clock, log, strictDrift: true };
+  const open = (variables: Environment) => createApp({ ...given, environment: variables });
   const app = await open(environment);
   if ((await app.driver()).capabilities.isolatesFiles) return app;
   await app.close();
   return await open(localVariables(environment));
 }
 
-async function start(app: App, job: Job, { clock, onOutput, record }: StartOptions): Promise<StartedWorker> {
+async function start(app: App, job: Job, { clock, onOutput, onDrift, record }: StartOptions): Promise<StartedWorker> {
   const task = sandboxTask(job);
   const workplace = await openWorkplace(app, job, { task });
   const { lease, inside, isolated } = workplace;
   const { processes } = lease.sandbox;
-  const say = (line: string) => void onOutput(Buffer.from(`holdfast: ${line}\n`));
+  if (lease.foundDrift) onDrift({ sandbox: task, ...lease.foundDrift });
+  const say = (line: string) => sayTo(onOutput, line);
   const settled = { lastWord: false };
   const bridge = isolated ? await openBridgeTo(app, job, { workplace, clock, say, settled }) : null;
   let address: SandboxAddress;
@@ -89,6 +94,10 @@ async function start(app: App, job: Job, { clock, onOutput, record }: StartOptio
       }
     },
   };
+}
+
+function sayTo(onOutput: StartOptions["onOutput"], line: string): void {
+  void onOutput(Buffer.from(`holdfast: ${line}\n`));
 }
 
 interface BridgeParts extends Pick<StartOptions, "clock"> {

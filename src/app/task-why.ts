@@ -36,6 +36,11 @@ export async function createExplainer(app: App): Promise<Explainer> {
         task,
         unfinishedParents: parents.filter(({ status }) => !isFinished(status)).map(({ id, title, status }) => ({ id, title, status })),
         leader,
+        // One that never ran has none.
+        lastRun:
+          task.startedAt === null || task.status === "running" || isFinished(task.status)
+            ? null
+            : ((await store.runs({ task: task.id })).at(-1) ?? null),
         openRun: task.status === "running" ? ((await openRuns(task.board)).get(task.id) ?? null) : null,
       },
       now: app.clock.now(),

@@ -29,6 +29,7 @@ export type EventKind =
   | "claimed"
   | "worker_started"
   | "worker_exited"
+  | "sandbox_drifted"
   | "revoked"
   | "completed"
   | "blocked"

@@ -1,6 +1,7 @@
-/** @module Where a worker is and how it ended, as its supervisor tells it. Nothing else changes: whoever releases the run decides. */
+/** @module Where a worker is, what its sandbox was like and how it ended, as its supervisor tells it. Nothing else changes: whoever releases the run decides. */
 import { HoldfastError } from "../base/errors.ts";
 import { first, statement } from "./database.ts";
+import type { SandboxDrift } from "./drift.ts";
 import { addEvent } from "./events.ts";
 import { exitOf, type WorkerExit } from "./exit.ts";
 import { checkError, SET_WORKER } from "./runs.ts";
@@ -16,6 +17,8 @@ export interface WorkerExitOperations {
   recordAddress(task: string, token: string, address: Readonly<Record<string, unknown>>): Promise<void>;
   /** The worker's own process, by which it is found although its supervisor is dead and it has emptied its environment. No event. */
   recordProcess(run: number, process: WorkerProcess): Promise<void>;
+  /** What the worker's sandbox had been made with, and what became of it, for people who ask about the run. */
+  recordDrift(run: number, drift: SandboxDrift): Promise<void>;
   /**
    * Needs no token, so that it is heard after the run was revoked or has ended: the next worker of the task waits for it. The first word
    * counts. False unless the run is open.
@@ -57,6 +60,16 @@ export function workerExitOperations({ database, clock }: StoreContext): WorkerE
         await standingOf(session, known.task);
         const worker = workerOf(await first(session.all(RUN, { run })));
         session.defer(SET_WORKER, { run, worker: toJson("worker", { ...worker, process: { pid, startedAt } }) });
+      }),
+    recordDrift: (run, drift) =>
+      database.write(async (session) => {
+        const known = await first(session.all(RUN, { run }));
+        if (known === undefined) return;
+        const { id, board } = await standingOf(session, known.task);
+        const worker = workerOf(await first(session.all(RUN, { run })));
+        session.defer(SET_WORKER, { run, worker: toJson("worker", { ...worker, drift }) });
+        const payload = { ...drift };
+        await addEvent(session, { board, task: id, run, kind: "sandbox_drifted", actor: known.profile, at: clock.now(), payload });
       }),
     recordExit: (run, { code, signal, reason, error }) =>
       database.write(async (session) => {

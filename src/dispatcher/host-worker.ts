@@ -3,6 +3,7 @@ import { once } from "node:events";
 import { spawnChild } from "../base/child.ts";
 import { type Clock, within } from "../base/clock.ts";
 import { killTree } from "../base/process-tree.ts";
+import type { SandboxDrift } from "../board/drift.ts";
 import { type Job, MARK } from "./job.ts";
 import type { SandboxAddress } from "./worker.ts";
 
@@ -26,6 +27,8 @@ export interface StartOptions {
   readonly onOutput: (chunk: Uint8Array) => void | Promise<void>;
   /** A worker in a sandbox must not begin before this has resolved: nobody could find it. @throws when the claim is lost */
   readonly record: (address: SandboxAddress) => Promise<void>;
+  /** The sandbox that the worker comes into was made with other settings than are configured now. */
+  readonly onDrift: (drift: SandboxDrift) => void;
 }
 
 export type StartWorker = (job: Job, options: StartOptions) => Promise<StartedWorker>;

@@ -55,6 +55,7 @@ async function superviseWith(heartbeat: () => Promise<never>, overrides: Partial
     heartbeat,
     runs: async () => [],
     recordAddress: async () => {},
+    recordDrift: async () => {},
     recordProcess: async () => {},
     recordExit: async (_, exit) => {
       exits.push(exit);
@@ -86,6 +87,7 @@ describe("a worker in a sandbox", () => {
       heartbeat: never,
       runs: async () => [],
       recordAddress,
+      recordDrift: async () => {},
       recordProcess: async () => {},
       recordExit: async (_, exit) => {
         exits.push(exit);

@@ -7,6 +7,7 @@ import { type Clock, delay, type Timer, within } from "../base/clock.ts";
 import { describeError, HoldfastError } from "../base/errors.ts";
 import type { Logger } from "../base/log.ts";
 import { findProcess } from "../base/process-tree.ts";
+import type { SandboxDrift } from "../board/drift.ts";
 import type { WorkerExit } from "../board/exit.ts";
 import type { Store } from "../board/store.ts";
 import type { StartedWorker, StartWorker, WorkerStatus } from "./host-worker.ts";
@@ -15,7 +16,7 @@ import { LINGER_MS } from "./linger.ts";
 import type { SandboxAddress } from "./worker.ts";
 
 /** What a supervisor needs of the store. */
-export type SupervisorStore = Pick<Store, "heartbeat" | "recordAddress" | "recordExit" | "recordProcess" | "runs">;
+export type SupervisorStore = Pick<Store, "heartbeat" | "recordAddress" | "recordDrift" | "recordExit" | "recordProcess" | "runs">;
 
 export interface SupervisorOptions {
   readonly job: Job;
@@ -46,7 +47,10 @@ export async function supervise({ job, start, store, output, stop, clock, log }:
   };
   let worker: StartedWorker;
   try {
-    worker = await start(job, { clock, onOutput, record: (address) => recordAddress({ job, store, clock, log }, address) });
+    const onDrift = (drift: SandboxDrift) =>
+      void tell("what the sandbox had been made with", { job, store, clock, log }, (board) => board.recordDrift(job.run, drift));
+    const record = (address: SandboxAddress) => recordAddress({ job, store, clock, log }, address);
+    worker = await start(job, { clock, onOutput, onDrift, record });
   } catch (error) {
     await report({ job, store, clock, log }, { code: null, signal: null, reason: "start_failed", error: describeError(error) });
     return;
@@ -131,14 +135,23 @@ async function recordAddress({ job: { run, task, token }, store, clock, log }: K
 }
 
 /** For whoever must end the worker should this process be killed. It is found without, unless it has emptied its environment. */
-async function tellProcess({ job: { run }, store, clock, log }: Keeping, { pid }: StartedWorker): Promise<void> {
+async function tellProcess(keeping: Keeping, { pid }: StartedWorker): Promise<void> {
   const found = pid === undefined ? null : findProcess(pid);
   if (found === null) return;
-  const tell = async () => await (await store()).recordProcess(run, { pid: found.pid, startedAt: found.startedAt });
+  const { run } = keeping.job;
+  await tell("the process", keeping, (board) => board.recordProcess(run, { pid: found.pid, startedAt: found.startedAt }));
+}
+
+/** What is good to know but not needed. */
+async function tell(
+  what: string,
+  { job: { run }, store, clock, log }: Keeping,
+  record: (board: SupervisorStore) => Promise<void>,
+): Promise<void> {
   try {
-    await inTime(tell(), { clock, limitMs: ANSWER_LIMIT_MS });
+    await inTime(store().then(record), { clock, limitMs: ANSWER_LIMIT_MS });
   } catch (error) {
-    log.warn(`the process of run ${run} could not be recorded: ${describeError(error)}`);
+    log.warn(`${what} of run ${run} could not be recorded: ${describeError(error)}`);
   }
 }
 

@@ -226,6 +226,25 @@ describe("why a task does not run", () => {
     expect(whyNotRunning(facts).map(({ kind }) => kind)).toEqual(["review", "profile-missing", "reviews-off", "no-dispatcher"]);
   });
 
+  test("S17 K12 a sandbox that the last run used although settings had changed is told last, one that was replaced is not", () => {
+    const drift = { sandbox: "t_1", changed: ["cpu (made with: 1; now: 2)"], replaced: false };
+    const blocked = { by: "writer", reason: "x", kind: null };
+    const why = (replaced: boolean) => {
+      const lastRun = { id: 7, profile: "writer", worker: { drift: { ...drift, replaced } } };
+      return whyNotRunning(input({ task: { status: "blocked", blocked }, facts: { lastRun } }));
+    };
+    expect(why(true).map(({ kind }) => kind)).toEqual(["blocked"]);
+    expect(why(false)).toMatchObject([
+      { kind: "blocked" },
+      {
+        kind: "drifted",
+        run: 7,
+        text: "run 7 did not have all settings that are configured: its sandbox had been made with other settings: cpu (made with: 1; now: 2); it was used as it was",
+        fix: "holdfast sandbox reset t_1 -p writer, unless that was done since",
+      },
+    ]);
+  });
+
   test("K12 a scheduled task needs a dispatcher to wake", () => {
     const facts = input({ task: { status: "scheduled", scheduledFor: NOW + 5 }, facts: { leader: null } });
     expect(whyNotRunning(facts).map(({ kind }) => kind)).toEqual(["scheduled", "no-dispatcher"]);

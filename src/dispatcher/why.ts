@@ -1,6 +1,8 @@
 /** @module Why a task does not run: every reason with its data, in words, and with what can be done about it (K12). */
 import { firstAndLastLine } from "../base/first-line.ts";
+import { driftInWords, driftOf, type SandboxDrift } from "../board/drift.ts";
 import type { WhyFacts } from "../board/read-tasks.ts";
+import type { Run } from "../board/runs.ts";
 import type { BlockKind } from "../board/schema.ts";
 import type { Task } from "../board/task.ts";
 import { blockFix, blockInWords } from "./block-words.ts";
@@ -19,6 +21,8 @@ export type Reason =
   | { readonly kind: "waiting"; readonly parents: readonly Pick<Task, "id" | "title" | "status">[] }
   | { readonly kind: "scheduled"; readonly until: number }
   | { readonly kind: "blocked"; readonly by: string; readonly reason: string | null; readonly blockKind: BlockKind | null }
+  /** Of the last run, in a sandbox that is still there with the settings it was made with. */
+  | { readonly kind: "drifted"; readonly run: number; readonly profile: string; readonly drift: SandboxDrift }
   | { readonly kind: "review"; readonly reviewer: string | null; readonly implementer: string | null }
   | { readonly kind: "reviews-off" }
   | { readonly kind: "board-archived"; readonly board: string }
@@ -49,7 +53,11 @@ export type ProfileFacts =
 
 export interface WhyInput {
   /** `openRun` only of a task that counts as running. */
-  readonly facts: Pick<WhyFacts, "task" | "unfinishedParents" | "leader"> & Partial<Pick<WhyFacts, "openRun">>;
+  readonly facts: Pick<WhyFacts, "task" | "unfinishedParents" | "leader"> &
+    Partial<Pick<WhyFacts, "openRun">> & {
+      /** Of a task that does not run now. */
+      readonly lastRun?: Pick<Run, "id" | "profile" | "worker"> | null;
+    };
   readonly now: number;
   readonly settings: Pick<DispatchSettings, "defaultAssignee" | "maxPerProfile" | "maxInProgress" | "maxSpawn" | "reviews" | "profiles">;
   /** How many tasks run for each profile. */
@@ -65,9 +73,8 @@ export function whyNotRunning(input: WhyInput): Why[] {
   if (status === "running") return stuck(input).map((reason) => inWords(reason, input.facts.task.id));
   if (status === "done" || status === "archived") return [];
   const archived: Reason[] = input.boardArchived ? [{ kind: "board-archived", board: input.facts.task.board }] : [];
-  return [...archived, ...ownReasons(input), ...(status === "ready" || status === "review" ? [...pickup(input), ...queue(input)] : [])].map(
-    (reason) => inWords(reason, input.facts.task.id),
-  );
+  const free: Reason[] = status === "ready" || status === "review" ? [...pickup(input), ...queue(input)] : [];
+  return [...archived, ...ownReasons(input), ...free, ...drifted(input)].map((reason) => inWords(reason, input.facts.task.id));
 }
 
 /** Why nobody would take it even if it were free: what a person who makes a task should hear (K34). */
@@ -132,6 +139,12 @@ function queue({ facts: { task }, now, settings, running, profile }: WhyInput): 
   return reasons;
 }
 
+/** No reason why it waits, but what whoever looks into it should know before its next run. */
+function drifted({ facts: { lastRun } }: WhyInput): Reason[] {
+  const drift = lastRun ? driftOf(lastRun) : null;
+  return lastRun && drift && !drift.replaced ? [{ kind: "drifted", run: lastRun.id, profile: lastRun.profile, drift }] : [];
+}
+
 function dispatcherReason(board: string, leader: WhyFacts["leader"], now: number): Reason[] {
   if (leader !== null && leader.expiresAt > now) return [];
   // A leader that has resigned leaves no time.
@@ -158,6 +171,11 @@ function words(reason: Reason, id: string): [text: string, fix: string | null] {
       return [`it is scheduled for ${time(reason.until)}`, `holdfast kanban unblock ${id}`];
     case "blocked":
       return [`it is blocked ${blockInWords(reason)}`, blockFix(id, reason.blockKind)];
+    case "drifted":
+      return [
+        `run ${reason.run} did not have all settings that are configured: ${driftInWords(reason.drift)}`,
+        `holdfast sandbox reset ${reason.drift.sandbox} -p ${reason.profile}, unless that was done since`,
+      ];
     case "review":
       return [`it waits for a review by ${reason.reviewer ?? "somebody"}`, null];
     case "reviews-off":

@@ -2,13 +2,15 @@
 import { describeError, HoldfastError } from "../base/errors.ts";
 import type { Connection, Owner, SandboxRef } from "../sandbox/driver.ts";
 import type { SandboxSpec } from "../sandbox/spec.ts";
-import { type DriftOptions, mustGo } from "./drift.ts";
+import { type Drift, type DriftOptions, judgeDrift } from "./drift.ts";
 import type { Origin } from "./entry.ts";
 
 export interface Attached {
   readonly ref: SandboxRef;
   readonly connection: Connection;
   readonly origin: Origin;
+  /** The one that was found was made with other settings. */
+  readonly drift: Drift | null;
 }
 
 export interface AttachOptions extends DriftOptions {
@@ -22,20 +24,21 @@ export interface AttachOptions extends DriftOptions {
 /** A sandbox that does not persist is never looked for: it is fresh, and of this process alone. */
 export async function attach(owner: Owner, spec: SandboxSpec, options: AttachOptions): Promise<Attached> {
   const found = spec.persist ? await find(owner, options) : undefined;
-  if (found && !(await mustGo(found, spec, options))) return { ...found, origin: "found" };
+  const drift = found ? await judgeDrift(found, spec, options) : null;
+  if (found && !drift?.replaced) return { ...found, origin: "found", drift };
   if (found) {
     await using _connection = found.connection;
     await options.outdated(found.ref);
   }
   // Somebody may remove it between the two steps; twice in a row is no accident.
   const made = (await make(owner, spec, options)) ?? (await make(owner, spec, options));
-  if (made) return found ? { ...made, ref: { ...made.ref, replaces: found.ref.id } } : made;
+  if (made) return found ? { ...made, drift, ref: { ...made.ref, replaces: found.ref.id } } : made;
   throw new HoldfastError("sandbox-create-failed", `the sandbox of task ${owner.task} was removed twice while it was being opened`, {
     facts: { task: owner.task, profile: owner.profile },
   });
 }
 
-async function find(owner: Owner, options: AttachOptions): Promise<Omit<Attached, "origin"> | undefined> {
+async function find(owner: Owner, options: AttachOptions): Promise<Omit<Attached, "origin" | "drift"> | undefined> {
   const near = await options.driver.attach?.(owner, { signal: options.signal });
   if (near) return near;
   const ref = await look(owner, options);
@@ -86,7 +89,7 @@ async function make(owner: Owner, spec: SandboxSpec, options: AttachOptions): Pr
   const ref = await driver.create(owner, spec, { signal });
   try {
     const connection = await connect(ref, options);
-    return connection && { ref, connection, origin: "created" };
+    return connection && { ref, connection, origin: "created", drift: null };
   } catch (error) {
     // A persistent one is found by the next use; another one nobody would ever find.
     if (!spec.persist) await options.discard(ref).catch(() => {});

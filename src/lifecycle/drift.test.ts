@@ -91,6 +91,41 @@ describe("S17 a sandbox that was made with other settings", () => {
   });
 });
 
+describe("S17 strictly", () => {
+  test.each(["warn", "reuse"] as const)("with %s, what concerns trust makes way for another sandbox", async (onDrift) => {
+    const bench = local(onDrift, { strictDrift: true });
+    const id = await made(bench);
+    const second = await bench.anotherLifecycle().acquire(ownerOf("t"), after);
+    expect(second).toMatchObject({ origin: "created", foundDrift: { changed: CHANGED, replaced: true } });
+    expect(second.sandbox.ref.id).not.toBe(id);
+    expect(warnings(bench).map(({ message }) => message)).toEqual([expect.stringMatching(/; a new one takes its place$/)]);
+  });
+
+  test.each([
+    ["a mount", { mounts: [{ source: "/srv", target: "/srv", readOnly: true }] }],
+    ["a secret", { env: { TOKEN: "another" } }],
+    ["an argument", { extraArgs: ["--privileged"] }],
+  ])("%s concerns trust", async (_, changes) => {
+    const bench = local("warn", { strictDrift: true });
+    await made(bench);
+    expect((await found(bench, { ...before, ...changes })).origin).toBe("created");
+  });
+
+  test("nothing goes that is busy, and other settings follow the rule", async () => {
+    const bench = local("warn", { strictDrift: true });
+    const id = await made(bench, { while: "sleep 600 >/dev/null 2>&1 &" });
+    const busy = await bench.anotherLifecycle().acquire(ownerOf("t"), after);
+    expect(busy).toMatchObject({ origin: "found", foundDrift: { changed: CHANGED, replaced: false } });
+    expect(busy.sandbox.ref.id).toBe(id);
+    const other = local("warn", { strictDrift: true });
+    await made(other);
+    expect((await found(other, { ...before, image: "two" })).origin).toBe("found");
+    expect(warnings(other).map(({ message }) => message)).toEqual([
+      expect.stringContaining("; it is used as it is (`holdfast sandbox reset t`"),
+    ]);
+  });
+});
+
 test("S17 settings that count anew for every use are no reason for another sandbox, nor for a word", async () => {
   const bench = local("recreate");
   const id = await made(bench);

@@ -3,7 +3,7 @@ import { describeError } from "../base/errors.ts";
 import type { Logger } from "../base/log.ts";
 import { daemonStatus } from "../sandbox/daemon/status.ts";
 import type { Connection, SandboxDriver, SandboxRef } from "../sandbox/driver.ts";
-import { describeDifference, differences, type SandboxSpec } from "../sandbox/spec.ts";
+import { concernsTrust, describeDifference, differences, type SandboxSpec } from "../sandbox/spec.ts";
 
 /** Say so, put another one in its place unless it is busy, or say nothing. */
 export type OnDrift = "warn" | "recreate" | "reuse";
@@ -12,28 +12,39 @@ export interface DriftOptions {
   driver: SandboxDriver;
   log: Logger;
   onDrift: OnDrift;
+  /** What concerns trust takes effect whatever `onDrift` says, unless the sandbox is busy: for those who run unwatched. */
+  strict: boolean;
 }
 
-/** Whether the sandbox has to go before the spec can be had. Says what people should know. */
-export async function mustGo(
+/** What was found of a sandbox that was made with other settings, and what was done about it. */
+export interface Drift {
+  /** One setting each, in words. */
+  readonly changed: readonly string[];
+  /** Another sandbox with the new settings took its place. */
+  readonly replaced: boolean;
+}
+
+/** Decides whether the sandbox has to go before the spec can be had, and says what people should know. Null: there is nothing to say. */
+export async function judgeDrift(
   { ref, connection }: { ref: SandboxRef; connection: Connection },
   spec: SandboxSpec,
-  { driver, log, onDrift }: DriftOptions,
-): Promise<boolean> {
-  if (onDrift === "reuse") return false;
-  const changed = differences(ref, spec).map(describeDifference);
-  if (changed.length === 0) return false;
+  { driver, log, onDrift, strict }: DriftOptions,
+): Promise<Drift | null> {
+  const found = differences(ref, spec);
+  const urgent = strict && found.some(concernsTrust);
+  if (found.length === 0 || (onDrift === "reuse" && !urgent)) return null;
+  const changed = found.map(describeDifference);
   const { task } = ref.owner;
   const what = `the sandbox of task ${task} was made with other settings: ${changed.join(", ")}`;
   const facts = { sandbox: ref.id, task, changed };
-  if (onDrift === "warn") {
+  if (onDrift === "warn" && !urgent) {
     log.warn(`${what}; it is used as it is (\`holdfast sandbox reset ${task}\` makes a new one)`, facts);
-    return false;
+    return { changed, replaced: false };
   }
   const busy = await whyBusy(ref, connection, driver);
   if (busy === null) log.warn(`${what}; a new one takes its place`, facts);
   else log.warn(`${what}; it is used as it is, because ${busy}`, facts);
-  return busy === null;
+  return { changed, replaced: busy === null };
 }
 
 /** In doubt it is busy. */

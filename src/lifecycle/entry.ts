@@ -2,6 +2,7 @@
 import type { Connection, Owner, SandboxRef } from "../sandbox/driver.ts";
 import type { Sandbox } from "../sandbox/sandbox.ts";
 import type { SandboxSpec } from "../sandbox/spec.ts";
+import type { Drift } from "./drift.ts";
 
 /** `released`: only this process's line was closed. `called off`: somebody used the sandbox again before it could go. */
 export type TeardownOutcome = "removed" | "released" | "called off";
@@ -14,6 +15,7 @@ export interface Entry {
   readonly ref: SandboxRef;
   readonly spec: SandboxSpec;
   readonly origin: Origin;
+  readonly drift: Drift | null;
   readonly connection: Connection;
   readonly sandbox: Sandbox;
   /** The sandbox whose place it took without its owner knowing, until somebody is told. */

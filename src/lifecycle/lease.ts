@@ -6,6 +6,7 @@ import type { Abortable, Capabilities, Owner } from "../sandbox/driver.ts";
 import { guardInput } from "../sandbox/feed.ts";
 import type { Sandbox } from "../sandbox/sandbox.ts";
 import { type Difference, differences, type SandboxSpec } from "../sandbox/spec.ts";
+import type { Drift } from "./drift.ts";
 import type { Entry, Origin } from "./entry.ts";
 import { projectFiles, projectProcesses, type Use } from "./project.ts";
 import type { Registry } from "./registry.ts";
@@ -25,6 +26,8 @@ export interface Lease extends AsyncDisposable {
   readonly origin: Origin;
   /** In what the sandbox differs from the spec asked for. */
   readonly drift: readonly Difference[];
+  /** What was found and done when this process first came to it; null also where nobody wants to hear of it. */
+  readonly foundDrift: Drift | null;
   /**
    * Closes the connection, and removes the sandbox too unless it persists; with `forceRemove` removes it in any case and at once.
    * Without force it waits for calls under way. The lease stays usable: the next use opens a sandbox again.
@@ -164,6 +167,7 @@ export function createLease(first: Entry, { owner, spec, registry, teardown, cap
   return {
     sandbox,
     origin: first.origin,
+    foundDrift: first.drift,
     get drift() {
       return differences(current.ref, spec);
     },

@@ -11,7 +11,7 @@ import { createSandbox, type Sandbox } from "../sandbox/sandbox.ts";
 import type { SandboxSpec } from "../sandbox/spec.ts";
 import { attach } from "./attach.ts";
 import { type CloseReport, closeEverything } from "./close.ts";
-import type { OnDrift } from "./drift.ts";
+import type { Drift, OnDrift } from "./drift.ts";
 import { type Entry, keyOf } from "./entry.ts";
 import { createIdleReaper, type ReapCounts } from "./idle-reaper.ts";
 import { type CleanupOptions, createLease, type Lease } from "./lease.ts";
@@ -20,7 +20,7 @@ import { createTeardown, type RemoveOptions } from "./teardown.ts";
 import { createVisits } from "./visit.ts";
 import { problemWithin, untilQuiet } from "./wait.ts";
 
-export type { CleanupOptions, CloseReport, Lease, OnDrift, ReapCounts };
+export type { CleanupOptions, CloseReport, Drift, Lease, OnDrift, ReapCounts };
 
 /** How long `close` waits for each sandbox, in milliseconds. */
 export const CLOSE_LIMIT_MS = 15_000;
@@ -58,6 +58,8 @@ export interface LifecycleOptions {
   idleMs: number;
   /** What to do with a sandbox that was made with other settings. */
   onDrift: OnDrift;
+  /** @default false */
+  strictDrift?: boolean;
   /** Where it is written down what became of sandboxes. */
   audit: Audit;
   limits: OutputLimits;
@@ -66,17 +68,42 @@ export interface LifecycleOptions {
   startDirectory: string | null;
 }
 
-export function createLifecycle({ driver, clock, log, idleMs, onDrift, audit, ...forCalls }: LifecycleOptions): Lifecycle {
+export function createLifecycle({
+  driver,
+  clock,
+  log,
+  idleMs,
+  onDrift,
+  strictDrift = false,
+  audit,
+  ...forCalls
+}: LifecycleOptions): Lifecycle {
   const open = async (owner: Owner, spec: SandboxSpec, { signal }: { signal: AbortSignal }): Promise<Entry> => {
     const discard = (ref: Entry["ref"]) => teardown.remove(ref, "not opened");
     const outdated = (ref: Entry["ref"]) => teardown.remove(ref, "outdated");
-    const { ref, connection, origin } = await attach(owner, spec, { driver, log, signal, onDrift, discard, outdated });
+    const { ref, connection, origin, drift } = await attach(owner, spec, {
+      ...{ driver, log, signal, onDrift, discard, outdated },
+      strict: strictDrift,
+    });
     // Whoever uses it last says when it may stop. A daemon that is gone is noticed by the use itself.
     if (connection.daemon) setIdleStop(connection.daemon.link, spec.idleStopSeconds).catch(() => {});
     const sandbox = createSandbox({ ref, connection, clock, ...forCalls });
     const lastUsedAt = clock.monotonic();
     const replaces = ref.replaces ?? null;
-    return { key: keyOf(owner), ref, spec, origin, connection, sandbox, replaces, inUse: 0, lastUsedAt, deferred: null, forced: false };
+    return {
+      key: keyOf(owner),
+      ref,
+      spec,
+      origin,
+      drift,
+      connection,
+      sandbox,
+      replaces,
+      inUse: 0,
+      lastUsedAt,
+      deferred: null,
+      forced: false,
+    };
   };
   const registry = createRegistry({ clock, open });
   const teardown = createTeardown({ driver, registry, clock, log, audit });

@@ -106,6 +106,14 @@ export function keepsFiles(made: { readonly settings?: Settings | undefined } | 
   return files === undefined ? undefined : files === "kept";
 }
 
+/**
+ * Whether the sandbox might reach, hold or hand out something that it no longer may: by its network, its mounts or the secrets in its
+ * variables and arguments. What cannot be told counts as such.
+ */
+export function concernsTrust({ setting }: Difference): boolean {
+  return /^(?:network$|mount at |variable |extra arguments$|fingerprint$)/.test(setting);
+}
+
 export function describeDifference({ setting, made, wanted }: Difference): string {
   return `${setting} (made with: ${made}; now: ${wanted})`;
 }

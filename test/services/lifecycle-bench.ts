@@ -22,6 +22,7 @@ export interface BenchOptions {
   clock?: Clock;
   idleMs?: number;
   onDrift?: OnDrift;
+  strictDrift?: boolean;
   decorate?: (driver: SandboxDriver) => SandboxDriver;
 }
 
@@ -48,6 +49,7 @@ export function openBench({
   clock = systemClock,
   idleMs = 300_000,
   onDrift = "warn",
+  strictDrift = false,
   decorate,
 }: BenchOptions = {}): Bench {
   const root = mkdtempSync(join(tmpdir(), "holdfast-lifecycle-"));
@@ -71,6 +73,7 @@ export function openBench({
       log,
       idleMs,
       onDrift,
+      strictDrift,
       audit: (entry) => audited.push(entry),
       limits,
       defaultTimeoutMs: 60_000,

@@ -1,10 +1,13 @@
 import { stat } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
+import { configSet } from "../../src/app/operations/config-set.ts";
+import { taskShow } from "../../src/app/operations/task-show.ts";
 import { visitSandbox } from "../../src/app/sandbox-of-task.ts";
 import { endRunInSandbox } from "../../src/app/sandbox-worker.ts";
 import { randomId } from "../../src/base/ids.ts";
 import type { Claim } from "../../src/board/claims.ts";
+import { driftOf } from "../../src/board/drift.ts";
 import { recordOf } from "../../src/dispatcher/launcher.ts";
 import { describeEngines } from "../docker/engine-bench.ts";
 import type { TestEngine } from "../helpers/engine.ts";
@@ -151,6 +154,46 @@ describeEngines("a worker in a container", (engine) => {
       const variables = { ...access.variables, HOLDFAST_DOCKER_BINARY: "docker", DOCKER_CONTEXT: null, DOCKER_HOST: "unix:///nowhere/s" };
       await expect(end({ variables })).rejects.toMatchObject({ code: "engine-not-responding", ...doubt });
       await end({});
+    },
+    LONG,
+  );
+
+  test(
+    "S17 K12 hears of changed settings in its log, and show and why tell of them; what concerns trust takes effect",
+    async () => {
+      const bench = await sandboxBench(engine());
+      const set = (key: string, value: unknown) => configSet.run(bench.app, { key, value });
+      const finish = async (claim: Claim) => {
+        await bench.exit(claim);
+        await bench.over(claim);
+        await bench.release(claim);
+        return driftOf(await bench.run(claim));
+      };
+      const first = await bench.start("echo first >/var/note; echo $TOKEN");
+      const { id } = first.task;
+      expect(await finish(first)).toBeNull();
+
+      await set("terminal.container_cpu", 0.5);
+      const second = await bench.start("cat /var/note; echo over", { again: id });
+      expect(await bench.untilLogged(second, "over")).toMatch(/^first$/m);
+      const kept = { sandbox: id, changed: [expect.stringContaining("cpu (made with: 1; now: 0.5)")], replaced: false };
+      expect(await finish(second)).toEqual(kept);
+      expect(await bench.log(second)).toMatch(/^holdfast: the sandbox of task \S+ was made with other settings: cpu .*used as it is/m);
+      const shown = await taskShow.run(bench.app, { id });
+      expect(shown.events.filter(({ kind }) => kind === "sandbox_drifted")).toMatchObject([{ run: second.run.id, payload: kept }]);
+      expect(shown.why.find(({ kind }) => kind === "drifted")).toMatchObject({
+        text: expect.stringMatching(new RegExp(`^run ${second.run.id} did not have .* cpu .*it was used as it was$`)),
+        fix: expect.stringContaining(`holdfast sandbox reset ${id} -p default`),
+      });
+
+      await set("terminal.docker_env", { TOKEN: "hush-hush" });
+      const third = await bench.start("ls /var/note; echo token $TOKEN", { again: id });
+      expect(await bench.untilLogged(third, "token hush-hush")).toContain("a new one takes its place");
+      const drift = await finish(third);
+      expect(drift).toMatchObject({ replaced: true });
+      expect(JSON.stringify(drift)).not.toContain("hush");
+      const after = await taskShow.run(bench.app, { id });
+      expect(after.why.find(({ kind }) => kind === "drifted")).toBeUndefined();
     },
     LONG,
   );

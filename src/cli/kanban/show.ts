@@ -2,7 +2,7 @@
 import { existsSync } from "node:fs";
 import type { Command } from "commander";
 import { taskShow } from "../../app/operations/task-show.ts";
-import { workerEnd } from "../../app/worker-end.ts";
+import { sandboxDrift, workerEnd } from "../../app/worker-end.ts";
 import { formatDuration } from "../../base/duration.ts";
 import { firstLine } from "../../base/first-line.ts";
 import type { BoardEvent } from "../../board/events.ts";
@@ -74,6 +74,8 @@ export function showRun(terminal: Terminal, run: Run, now: number): void {
   // A worker that has ended takes no longer, but when it ended only the events know.
   const took = end === null ? `, took ${formatDuration((run.endedAt ?? now) - run.startedAt)}` : "";
   terminal.text(`run ${run.id}  ${run.phase}  ${oneLine(run.profile)}  ${how}  ${ago(run.startedAt, now)}${took}`);
+  const drift = sandboxDrift(run);
+  if (drift !== null) terminal.text(drift, { indent: 4 });
   if (run.summary !== null) terminal.text(run.summary, { indent: 4 });
   if (run.error !== null) terminal.text(`error: ${run.error}`, { indent: 4 });
   if (run.metadata !== null) terminal.text(JSON.stringify(run.metadata), { indent: 4 });

@@ -4,6 +4,7 @@ import { appendFile, mkdir, readFile, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { createTestCli, type TestCli } from "../../../test/helpers/cli.ts";
+import { openStore } from "../../board/store.ts";
 
 interface Claimed {
   task: { id: string };
@@ -264,4 +265,20 @@ describe("looking on", () => {
     expect((await cli.run(["kanban", "stats"])).stdout).toContain("tasks: 1 ready, 1 done\n");
     expect((await cli.run(["kanban", "stats"])).stdout).toContain("runs: 1 completed\n");
   });
+});
+
+test("S17 K12 show and why tell with what settings the sandbox of the last run had been made", async () => {
+  await using cli = await createTestCli();
+  const id = (await cli.run(["kanban", "create", "x", "--assignee", "default"])).stdout.trim();
+  await using store = await openStore(join(cli.home, "kanban/board.db"));
+  const { run, token } = await store.claim(id, { by: "d" });
+  await store.recordDrift(run.id, { sandbox: id, changed: ["cpu (made with: 1; now: 2)"], replaced: false });
+  await store.block(id, { reason: "a question" }, { token });
+  const words = "its sandbox had been made with other settings: cpu (made with: 1; now: 2); it was used as it was";
+  const shown = (await cli.run(["kanban", "show", id])).stdout;
+  expect(shown).toContain(`    ${words}\n`);
+  expect(shown).toContain("sandbox_drifted");
+  const why = (await cli.run(["kanban", "why", id])).stdout;
+  expect(why).toContain(`run ${run.id} did not have all settings that are configured: ${words}`);
+  expect(why).toContain(`holdfast sandbox reset ${id} -p default`);
 });

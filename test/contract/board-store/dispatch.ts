@@ -212,6 +212,21 @@ export const dispatchCases: Cases = {
     expect(await store.runs({ task: task.id })).toMatchObject([{ worker: { mark: "m", address, process: { pid: 7 } } }]);
   },
 
+  "S17 K12 what the sandbox of a run had been made with is kept with it, and is an event": async ({ store, taken }) => {
+    const { task, run, token } = await taken({ assignee: "coder" });
+    await store.recordWorker(task.id, token, { mark: "m" });
+    const drift = { sandbox: task.id, changed: ["cpu (made with: 1; now: 2)"], replaced: false };
+    await store.recordDrift(run.id, drift);
+    expect((await store.events({ task: task.id })).at(-1)).toMatchObject({
+      kind: "sandbox_drifted",
+      run: run.id,
+      actor: "coder",
+      payload: drift,
+    });
+    expect(await store.runs({ task: task.id })).toMatchObject([{ worker: { mark: "m", drift } }]);
+    await store.recordDrift(run.id + 1000, drift);
+  },
+
   "K20 a worker that never began leaves word of it, too": async ({ store, taken }) => {
     const { run, task } = await taken();
     expect(exitOf(run)).toBeNull();
