@@ -28,6 +28,8 @@ export interface BoardTask {
   readonly repeat: string | null;
   /** Of `repeat`. Null: the machine's. */
   readonly timeZone: string | null;
+  /** It was made in a sandbox, handed on from one, or worked on in one: for workers that are as isolated. */
+  readonly fromSandbox: boolean;
   readonly createdBy: string;
   readonly createdAt: number;
   /** When its first run began. */

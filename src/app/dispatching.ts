@@ -21,6 +21,7 @@ import type { Kanban } from "./kanban.ts";
 import { leftBehind, leftSandboxes, removeSandboxesOf } from "./left-behind.ts";
 import { ensureOwnBin } from "./own-bin.ts";
 import { ownProgram } from "./own-program.ts";
+import { reachOf } from "./sandbox-reach.ts";
 import { createSplitter } from "./splitter.ts";
 import { openWorkspaces } from "./task-workspaces.ts";
 import { createProfileConfigs, type ProfileConfigs } from "./worker-directory.ts";
@@ -126,6 +127,7 @@ export async function openWorkers(app: App, { reserve, configs, onEnd }: Workers
       const images = launch.worker.vision ? await workerImages(await app.kanban(), claim.task, launch.workspace) : [];
       return workerVariables({ claim, launch, home, database: elsewhere, bin, images, environment: app.environment, dotenv });
     },
+    reachOf: (claim, launch) => reachOf(app, claim, launch),
     async endInSandbox(run, record, options) {
       // An older version did not record where; a profile that was deleted has taken its sandboxes with it.
       if (record.address === undefined && (await configs.configOf(run.profile)) === null) return;

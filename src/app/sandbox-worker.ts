@@ -1,7 +1,6 @@
 /** @module A worker in a sandbox: a background process there, found again by its name, that reaches the board from wherever it is (S18, K27). */
 import { describeError, HoldfastError } from "../base/errors.ts";
 import { createLogger } from "../base/log.ts";
-import { DEFAULT_TASK } from "../base/names.ts";
 import type { Run } from "../board/runs.ts";
 import { type Environment, processEnvironment } from "../config/environment.ts";
 import type { StartedWorker, StartOptions, WorkerStatus } from "../dispatcher/host-worker.ts";
@@ -16,8 +15,8 @@ import { ownProgram } from "./own-program.ts";
 import { type Bridge, openBridge } from "./worker-bridge/bridge.ts";
 import { endRun, endRunOfOlder, processName } from "./worker-bridge/end-run.ts";
 import { disarmWorkspace, openWorkplace, type Workplace } from "./worker-bridge/workplace.ts";
-import { localVariables, plainVariables } from "./worker-environment.ts";
-import { DATABASE_VARIABLE } from "./worker-identity.ts";
+import { localVariables, supervisorVariables } from "./worker-environment.ts";
+import { DATABASE_VARIABLE, sandboxTask } from "./worker-identity.ts";
 
 /** Its own `holdfast` comes first, whatever the sandbox's session has as its path. */
 const WITH_PATH = 'PATH="${HOLDFAST_BIN:+$HOLDFAST_BIN:}$PATH"; export PATH; unset HOLDFAST_BIN; exec "$@"';
@@ -51,6 +50,7 @@ async function start(app: App, job: Job, { clock, onOutput, onDrift, record }: S
   const task = sandboxTask(job);
   const workplace = await openWorkplace(app, job, { task });
   const { lease, inside, isolated } = workplace;
+  if (isolated !== job.isolated) throw elsewhere(job);
   const { processes } = lease.sandbox;
   if (lease.foundDrift) onDrift({ sandbox: task, ...lease.foundDrift });
   const say = (line: string) => sayTo(onOutput, line);
@@ -112,7 +112,8 @@ function openBridgeTo(app: App, job: Job, { workplace, clock, say, settled }: Br
     sandbox: workplace.lease.sandbox,
     inside: workplace.inside,
     program: ownProgram(),
-    plain: { ...plainVariables(app.environment), ...cacheOf(app.environment) },
+    // Also what says which backend a profile has: it decides to whom a worker may hand on.
+    plain: { ...supervisorVariables(app.environment, job.home), ...cacheOf(app.environment) },
     clock,
     say,
     beforeLastWord: () => workplace.bringBack(),
@@ -205,11 +206,16 @@ async function variablesFor({ env, workspace }: Job, inside: string, bridge: Bri
   return { ...others, HOLDFAST_IMAGES: JSON.stringify(await Promise.all(paths)) };
 }
 
+/** What it may hand on was decided by where it was to run. */
+function elsewhere({ profile, isolated }: Job): HoldfastError {
+  const other = isolated ? "the backend that it has now shares the host's files" : "the backend that it has now has files of its own";
+  return new HoldfastError("spawn-failed", `the configuration of ${profile} changed while its worker was started: ${other}`, {
+    hint: "the next attempt goes by the new configuration",
+    facts: { profile },
+  });
+}
+
 /** Each verb is a start of the program. */
 function cacheOf({ NODE_COMPILE_CACHE }: Environment): Record<string, string> {
   return NODE_COMPILE_CACHE ? { NODE_COMPILE_CACHE } : {};
-}
-
-function sandboxTask({ sandbox, task }: Pick<Job, "sandbox" | "task">): string {
-  return sandbox === "task" ? task : DEFAULT_TASK;
 }

@@ -42,6 +42,7 @@ export const TaskShape = z.object({
   series: z.nullable(z.string()),
   successor: z.nullable(z.string()),
   decomposedAt: z.nullable(Time),
+  fromSandbox: z.boolean(),
   createdBy: z.string(),
   createdAt: Time,
   startedAt: z.nullable(Time),

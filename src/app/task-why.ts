@@ -4,9 +4,10 @@ import type { Task } from "../board/task.ts";
 import { isFinished } from "../board/transitions.ts";
 import { loadConfig } from "../config/load.ts";
 import { readSettings } from "../dispatcher/settings.ts";
+import { distrustOf } from "../dispatcher/trust.ts";
 import { type ProfileFacts, pickupProblems, type Why, type WhyInput, whyNotRunning } from "../dispatcher/why.ts";
 import type { App } from "./create-app.ts";
-import { workerSettings } from "./worker-directory.ts";
+import { createProfileConfigs, workerSettings } from "./worker-directory.ts";
 
 export interface Explainer {
   /** Why it does not run. */
@@ -26,10 +27,17 @@ export async function createExplainer(app: App): Promise<Explainer> {
   }));
   const openRuns = remember(async (board: string) => new Map((await store.openRuns(board)).map((run) => [run.task, run])));
   const profiles = remember((name: string) => profileFacts(app, name));
+  const workers = createProfileConfigs(app);
+  const distrust = async (task: Task, profile: ProfileFacts | null) => {
+    if (profile?.state !== "spawnable" || (task.workspace === "scratch" && !task.fromSandbox)) return null;
+    const worker = await workers.settingsOf(profile.name).catch(() => null);
+    return worker && distrustOf(task, { profile: profile.name, worker }, { store, workers });
+  };
 
   const inputFor = async (task: Task): Promise<WhyInput> => {
     const { running, leader, archived } = await ofBoard(task.board);
     const worker = task.assignee ?? settings.defaultAssignee;
+    const profile = worker === null ? null : await profiles(worker);
     const parents = task.status === "todo" ? await store.parents(task.id) : [];
     return {
       facts: {
@@ -47,7 +55,8 @@ export async function createExplainer(app: App): Promise<Explainer> {
       settings,
       running: { everywhere, board: running },
       boardArchived: archived,
-      profile: worker === null ? null : await profiles(worker),
+      profile,
+      distrust: await distrust(task, profile),
     };
   };
   return {

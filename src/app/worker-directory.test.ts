@@ -26,6 +26,7 @@ test("K4 a profile's worker block says what it runs", async () => {
     maxRuntimeMs: 5_400_000,
     skills: ["git"],
     vision: true,
+    acceptsFromSandboxes: false,
   });
 });
 

@@ -33,12 +33,22 @@ export function createProfileConfigs(app: App): ProfileConfigs {
       const config = await configOf(profile);
       return config === null ? null : workerSettings(config);
     },
+    async isolates(profile) {
+      const config = await configOf(profile);
+      return config !== null && (await isolatesWorkers(app, config));
+    },
   };
 }
 
 export function workerSettings({ values: { worker } }: LoadedConfig): WorkerSettings {
-  const { command, sandbox, env, max_runtime: limit, skills, vision } = worker;
-  return { command, sandbox, env, maxRuntimeMs: limit === null ? null : parseDuration("worker.max_runtime", limit), skills, vision };
+  const { command, sandbox, env, max_runtime: limit, skills, vision, accepts_from_sandboxes: acceptsFromSandboxes } = worker;
+  const maxRuntimeMs = limit === null ? null : parseDuration("worker.max_runtime", limit);
+  return { command, sandbox, env, maxRuntimeMs, skills, vision, acceptsFromSandboxes };
+}
+
+/** A sandbox on a backend that shares the host's files is the host. */
+export async function isolatesWorkers(app: App, { values: { worker, terminal } }: LoadedConfig): Promise<boolean> {
+  return worker.sandbox !== "none" && (await app.driverNamed(terminal.backend)).capabilities.isolatesFiles;
 }
 
 /** Changes with the files. */

@@ -18,7 +18,15 @@ const DISPATCHER = {
   HOLDFAST_RUN_TOKEN: "of an outer run",
 };
 
-const WORKER: WorkerSettings = { command: ["true"], sandbox: "none", env: {}, maxRuntimeMs: null, skills: [], vision: false };
+const WORKER: WorkerSettings = {
+  command: ["true"],
+  sandbox: "none",
+  env: {},
+  maxRuntimeMs: null,
+  skills: [],
+  vision: false,
+  acceptsFromSandboxes: false,
+};
 
 function variables(
   options: {

@@ -1,4 +1,5 @@
 /** @module The variables that tell a worker, and whatever speaks for it, who it is and where its board is (K28). */
+import { DEFAULT_TASK } from "../base/names.ts";
 import type { Environment } from "../config/environment.ts";
 import { CONFIG_KEYS } from "../config/schema.ts";
 import type { Job } from "../dispatcher/job.ts";
@@ -29,4 +30,9 @@ export function identityVariables({ home, profile, task, run, token, board, data
     HOLDFAST_BOARD: board,
     ...(database !== null && { [DATABASE_VARIABLE]: database }),
   };
+}
+
+/** Whose sandbox a worker runs in: that of its own task, or the one that all tasks of its profile share. */
+export function sandboxTask({ sandbox, task }: Pick<Job, "sandbox" | "task">): string {
+  return sandbox === "task" ? task : DEFAULT_TASK;
 }

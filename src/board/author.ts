@@ -1,7 +1,9 @@
 /** @module In whose name something is written: a person's own, or that of a run, which must prove it with its token (K17). */
 import { HoldfastError } from "../base/errors.ts";
 import { first, type Session, statement } from "./database.ts";
+import { isIsolated } from "./isolated.ts";
 import { claimLost } from "./no-claim.ts";
+import { fromJson } from "./runs.ts";
 import { checkLine } from "./task-input.ts";
 import { hashToken } from "./token.ts";
 
@@ -15,25 +17,28 @@ export interface KnownAuthor {
   readonly run: number | null;
   /** The only board that a run sees (K5); null for a person. */
   readonly board: string | null;
+  /** It speaks from a sandbox with files of its own. */
+  readonly isolated: boolean;
 }
 
-const OPEN_RUN = statement<{ task: string; token: string }, { id: number; profile: string; board: string }>((build, hole) =>
-  build
-    .selectFrom("runs")
-    .innerJoin("tasks", "tasks.id", "runs.task")
-    .select(["runs.id", "runs.profile", "tasks.board"])
-    .where("runs.task", "=", hole("task"))
-    .where("ended_at", "is", null)
-    .where("revoked_at", "is", null)
-    .where("token_hash", "=", hole("token")),
+const OPEN_RUN = statement<{ task: string; token: string }, { id: number; profile: string; board: string; worker: string | null }>(
+  (build, hole) =>
+    build
+      .selectFrom("runs")
+      .innerJoin("tasks", "tasks.id", "runs.task")
+      .select(["runs.id", "runs.profile", "runs.worker", "tasks.board"])
+      .where("runs.task", "=", hole("task"))
+      .where("ended_at", "is", null)
+      .where("revoked_at", "is", null)
+      .where("token_hash", "=", hole("token")),
 );
 
 /** @throws `claim-lost` */
 export async function authorOf(session: Session, author: Author): Promise<KnownAuthor> {
-  if (author.by !== undefined) return { name: checkLine("by", author.by), run: null, board: null };
+  if (author.by !== undefined) return { name: checkLine("by", author.by), run: null, board: null, isolated: false };
   const run = await first(session.all(OPEN_RUN, { task: author.task, token: hashToken(author.token) }));
   if (run === undefined) throw await claimLost(session, author);
-  return { name: run.profile, run: run.id, board: run.board };
+  return { name: run.profile, run: run.id, board: run.board, isolated: isIsolated(fromJson(run.worker)) };
 }
 
 /** @throws `move-refused` for a run that reaches beyond its board */

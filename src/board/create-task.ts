@@ -56,7 +56,7 @@ const COLUMNS = [
   ...["id", "board", "title", "body", "status", "phase", "assignee", "implementer", "priority", "tenant", "workspace", "branch"],
   ...["idempotency_key", "max_runtime_ms", "max_retries", "skills", "model", "deadline", "created_by", "created_at", "started_at"],
   ...["completed_at", "scheduled_for", "block_kind", "block_reason", "blocked_by", "guard_reason", "guard_until", "failures", "violations"],
-  ...["last_error", "overdue_at", "repeat", "time_zone", "series", "successor", "decomposed_at"],
+  ...["last_error", "overdue_at", "repeat", "time_zone", "series", "successor", "decomposed_at", "from_sandbox"],
 ] as readonly (keyof NewRow)[];
 
 const INSERT = statement<NewRow, { seq: number }>((build, hole) =>
@@ -105,6 +105,7 @@ export async function makeTask(session: Session, draft: Draft, { author, at }: M
     board,
     status: verdict.to,
     blocked_by: blockedBy,
+    from_sandbox: author.isolated ? 1 : 0,
     created_by: name,
     created_at: at,
   });

@@ -108,8 +108,8 @@ async function importTasks({ session, data, board, ids }: Importing): Promise<La
   return landed;
 }
 
-function kept({ overdue_at, decomposed_at }: ReturnType<typeof taskColumns>) {
-  return { overdue_at, decomposed_at };
+function kept({ overdue_at, decomposed_at, from_sandbox }: ReturnType<typeof taskColumns>) {
+  return { overdue_at, decomposed_at, from_sandbox };
 }
 
 /** A name that is not on this board was that of a task that is removed since. */

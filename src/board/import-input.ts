@@ -77,6 +77,8 @@ export function taskColumns(task: Task): Omit<TaskRow, "seq" | "id" | "board" | 
     last_error: optional(task.lastError, (value) => checkText("lastError", value)),
     overdue_at: time("overdueAt", task.overdueAt),
     decomposed_at: time("decomposedAt", task.decomposedAt),
+    // An archive of before it was known says nothing.
+    from_sandbox: (task.fromSandbox as boolean | undefined) === true ? 1 : 0,
     created_by: checkLine("createdBy", task.createdBy),
     created_at: checkWhole("createdAt", task.createdAt),
   };

@@ -5,6 +5,7 @@ import { type Author, authorOf, checkReach } from "./author.ts";
 import { first, type Session, statement } from "./database.ts";
 import { addEvent, BOARD } from "./events.ts";
 import { lockLinks, lockParents } from "./locks.ts";
+import { markFromSandbox } from "./sandbox-places.ts";
 import { moveTask, promoteTask, type Standing, standingOf } from "./state.ts";
 import type { StoreContext } from "./store-context.ts";
 import { noTask } from "./task.ts";
@@ -68,6 +69,7 @@ export function linkOperations({ database, clock }: StoreContext): LinkOperation
         if (above.board !== below.board) throw refused(parent, child, `${child} is on the board ${below.board}`);
         if (isFinished(below.status)) throw refused(parent, child, `${child} is ${below.status}`);
         if (!(await addLink(session, parent, child))) return;
+        if (known.isolated) await markFromSandbox(session, child);
         const at = clock.now();
         await addEvent(session, { board: below.board, task: child, run, kind: "linked", actor: name, at, payload: { parent } });
         await holdBack(session, child, at);

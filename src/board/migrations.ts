@@ -8,7 +8,7 @@ import { PHASES, STATUSES } from "./transitions.ts";
 type Step = (build: Kysely<Tables>, dialect: DialectName) => readonly { compile(build: Kysely<Tables>): CompiledQuery<unknown> }[];
 
 /** The first one leads from an empty database to version 1. */
-const STEPS: readonly Step[] = [firstTables, repeatsAndDeadlines, newestFirst, namedPlaces];
+const STEPS: readonly Step[] = [firstTables, repeatsAndDeadlines, newestFirst, namedPlaces, fromSandboxes];
 
 export const NEWEST_VERSION = STEPS.length;
 
@@ -206,6 +206,21 @@ function newestFirst() {
 function namedPlaces() {
   return [
     sql`create index tasks_places on tasks (board, workspace, id) where workspace <> 'scratch' and status not in ('done', 'archived')`,
+  ];
+}
+
+/** Trust does not rise: what comes from a sandbox is known, and where one could write on the host, for ever. */
+function fromSandboxes({ schema }: Kysely<Tables>, dialect: DialectName) {
+  const big: ColumnDataType = dialect === "postgres" ? "bigint" : "integer";
+  return [
+    schema.alterTable("tasks").addColumn("from_sandbox", "integer", (c) => c.notNull().defaultTo(0)),
+    schema
+      .createTable("sandbox_places")
+      .addColumn("path", "text", (c) => c.primaryKey())
+      .addColumn("managed", "integer", (c) => c.notNull())
+      .addColumn("task", "text", (c) => c.notNull())
+      .addColumn("created_at", big, (c) => c.notNull()),
+    schema.createIndex("sandbox_places_named").on("sandbox_places").column("path").where(sql.ref("managed"), "=", sql.lit(0)),
   ];
 }
 

@@ -168,7 +168,7 @@ export function toRun(row: RunRow): Run {
   };
 }
 
-function fromJson(text: string | null): Record<string, unknown> | null {
+export function fromJson(text: string | null): Record<string, unknown> | null {
   return text === null ? null : (JSON.parse(text) as Record<string, unknown>);
 }
 

@@ -70,6 +70,8 @@ export interface TaskTable extends TaskState {
   /** The one that came of it when it was done: there is never a second. */
   successor: string | null;
   decomposed_at: number | null;
+  /** 1: it was made in a sandbox, handed on from one, or worked on in one. It never becomes 0 again. */
+  from_sandbox: number;
   created_by: string;
   created_at: number;
 }
@@ -145,6 +147,16 @@ export interface LeaderTable {
   expires_at: number;
 }
 
+/** A directory of the host to which a sandbox could write. Its task may be gone. */
+export interface SandboxPlaceTable {
+  /** Without links. */
+  path: string;
+  /** 1: Holdfast made it for the task alone; 0: somebody named it. */
+  managed: number;
+  task: string;
+  created_at: number;
+}
+
 export interface MetaTable {
   key: string;
   value: number;
@@ -159,5 +171,6 @@ export interface Tables {
   events: EventTable;
   runs: RunTable;
   leaders: LeaderTable;
+  sandbox_places: SandboxPlaceTable;
   meta: MetaTable;
 }

@@ -21,6 +21,7 @@ import { releaseOperations } from "./release.ts";
 import { removalOperations } from "./removal.ts";
 import { renameOperations } from "./rename-profile.ts";
 import { reopenOperations } from "./reopen.ts";
+import { sandboxPlaceOperations } from "./sandbox-places.ts";
 import { statsOperations } from "./stats.ts";
 import type { Store } from "./store.ts";
 import type { StoreContext } from "./store-context.ts";
@@ -67,6 +68,7 @@ export async function storeOver(context: StoreContext): Promise<Store> {
     ...deadlineOperations(context),
     ...reopenOperations(context),
     ...removalOperations(context),
+    ...sandboxPlaceOperations(context),
     ...statsOperations(context),
     ...exportOperations(context),
     ...importOperations(context),

@@ -23,6 +23,7 @@ import type { ReleaseOperations } from "./release.ts";
 import type { RemovalOperations } from "./removal.ts";
 import type { RenameOperations } from "./rename-profile.ts";
 import type { ReopenOperations } from "./reopen.ts";
+import type { SandboxPlaceOperations } from "./sandbox-places.ts";
 import type { StatsOperations } from "./stats.ts";
 import type { TriageOperations } from "./triage.ts";
 import type { UpkeepOperations } from "./upkeep.ts";
@@ -57,6 +58,7 @@ export interface Store
     DeadlineOperations,
     ReopenOperations,
     RemovalOperations,
+    SandboxPlaceOperations,
     StatsOperations,
     ExportOperations,
     ImportOperations {

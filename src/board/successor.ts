@@ -67,6 +67,7 @@ function repeatedFields(task: TaskRow) {
     series: task.series ?? task.id,
     successor: null,
     decomposed_at: null,
+    from_sandbox: task.from_sandbox,
     created_by: task.created_by,
   };
 }

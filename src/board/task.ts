@@ -38,6 +38,8 @@ export interface Task {
   /** The one that was made when this one was done. */
   readonly successor: string | null;
   readonly decomposedAt: number | null;
+  /** It was made in a sandbox, handed on from one, or worked on in one, so it is for workers that are as isolated. */
+  readonly fromSandbox: boolean;
   readonly createdBy: string;
   readonly createdAt: number;
   /** When its first run began. */
@@ -80,7 +82,7 @@ export const FRESH: TaskState = {
 };
 
 /** Of a task to which nothing has happened that happens once. */
-export const FRESH_HISTORY = { overdue_at: null, series: null, successor: null, decomposed_at: null } as const;
+export const FRESH_HISTORY = { overdue_at: null, series: null, successor: null, decomposed_at: null, from_sandbox: 0 } as const;
 
 export function toTask(row: TaskRow): Task {
   const { blocked_by: by, guard_reason: reason, guard_until: until } = row;
@@ -110,6 +112,7 @@ export function toTask(row: TaskRow): Task {
     series: row.series,
     successor: row.successor,
     decomposedAt: row.decomposed_at,
+    fromSandbox: row.from_sandbox === 1,
     createdBy: row.created_by,
     createdAt: row.created_at,
     startedAt: row.started_at,

@@ -57,8 +57,10 @@ export function triageOperations({ database, clock }: StoreContext): TriageOpera
         const mover = await moverOf(session, task, actor);
         if (task.decomposed_at !== null) throw refusal(task, "decompose", "it was decomposed before");
         if (task.status !== "triage") throw refusal(task, "decompose", `it is ${task.status}, and decompose is for tasks that are triage`);
+        // The parts come from where the idea comes from.
+        const author = { name: mover.name, run: null, board: null, isolated: task.from_sandbox === 1 };
         const drafts = plan.drafts.map((draft) => ({ ...draft, wanted: board }));
-        const made = await makePlan(session, { ...plan, drafts }, { author: { name: mover.name, run: null, board: null }, at });
+        const made = await makePlan(session, { ...plan, drafts }, { author, at });
         const children = made.map(({ row }) => row.id);
         for (const child of children) await addLink(session, child, id);
         await session.run(SET_DECOMPOSED, { id, at });

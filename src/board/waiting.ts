@@ -7,7 +7,8 @@ import type { Task, TaskRow } from "./task.ts";
 import { checkWhole, LARGEST_WHOLE } from "./task-input.ts";
 
 /** Only what decides where a task goes. */
-export interface WaitingTask extends Pick<Task, "id" | "seq" | "phase" | "assignee" | "priority" | "workspace" | "maxRuntimeMs" | "guard"> {
+export interface WaitingTask
+  extends Pick<Task, "id" | "seq" | "phase" | "assignee" | "priority" | "workspace" | "fromSandbox" | "maxRuntimeMs" | "guard"> {
   readonly status: "ready" | "review";
 }
 
@@ -25,7 +26,7 @@ export interface WaitingOperations {
 
 type WaitingRow = Pick<
   TaskRow,
-  "id" | "seq" | "phase" | "assignee" | "priority" | "workspace" | "max_runtime_ms" | "guard_reason" | "guard_until"
+  "id" | "seq" | "phase" | "assignee" | "priority" | "workspace" | "from_sandbox" | "max_runtime_ms" | "guard_reason" | "guard_until"
 > & { status: WaitingTask["status"] };
 
 const COLUMNS = [
@@ -36,6 +37,7 @@ const COLUMNS = [
   "assignee",
   "priority",
   "workspace",
+  "from_sandbox",
   "max_runtime_ms",
   "guard_reason",
   "guard_until",
@@ -90,6 +92,7 @@ function toWaiting(row: WaitingRow): WaitingTask {
     assignee: row.assignee,
     priority: row.priority,
     workspace: row.workspace,
+    fromSandbox: row.from_sandbox === 1,
     maxRuntimeMs: row.max_runtime_ms,
     guard: reason === null || until === null ? null : { reason, until },
   };

@@ -56,6 +56,9 @@ const WHY_NOT: Readonly<Record<Unspawnable, (assignee: string) => string>> = {
   no_command: (assignee) => `${assignee} has no worker.command`,
   unreadable: (assignee) => `the configuration of ${assignee} cannot be read`,
   not_in_dispatch_profiles: (assignee) => `${assignee} is not in kanban.dispatch_profiles`,
+  from_sandbox: (assignee) => `they come from a sandbox, and workers of ${assignee} run on the host`,
+  sandbox_directory: (assignee) => `a sandbox could write to their directory, and workers of ${assignee} run on the host`,
+  sandbox_repository: () => "a sandbox could write to their repository, and git would run what it names on the host",
   review_dispatch_off: () => "in review, and kanban.review_dispatch is off",
 };
 

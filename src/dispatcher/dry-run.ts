@@ -15,10 +15,13 @@ import { whatIsDue } from "./promote.ts";
 import { findMisfits } from "./reconcile.ts";
 import type { DispatchResult } from "./result.ts";
 import { route } from "./route.ts";
+import { distrustOf } from "./trust.ts";
+import type { WorkerDirectory } from "./worker.ts";
 
 export interface DryRunOptions extends LookOptions {
   readonly store: Store;
   readonly predecessors: Predecessors;
+  readonly workers: WorkerDirectory;
   readonly max: number | undefined;
   readonly random: () => number;
   readonly result: DispatchResult;
@@ -58,6 +61,7 @@ export async function dryRun(options: DryRunOptions): Promise<void> {
     onBoard: open.length - ended.length,
     actions: {
       assign: async () => true,
+      distrust: (task, profile, worker) => distrustOf({ ...task, board }, { profile, worker }, options),
       previous: async ({ id }) =>
         dead.has(id) ? { clear: true, last: null } : await predecessors.check(id, { settings, time, dryRun: true }),
       take: async ({ task, assignee }) => {

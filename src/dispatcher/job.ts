@@ -16,6 +16,8 @@ export interface Job {
   readonly command: readonly string[];
   readonly sandbox: WorkerSettings["sandbox"];
   readonly workspace: string;
+  /** What was decided and written down: that its sandbox has files of its own. */
+  readonly isolated: boolean;
   /** All variables of a worker on the host; in a sandbox, those besides the sandbox's own. */
   readonly env: Readonly<Record<string, string>>;
   readonly log: { readonly path: string; readonly rotateBytes: number; readonly backups: number };

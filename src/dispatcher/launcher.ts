@@ -6,6 +6,7 @@ import { findProcess, findTree, killTree, type TreeSelector } from "../base/proc
 import type { Claim } from "../board/claims.ts";
 import type { BoardFiles } from "../board/files.ts";
 import type { Run } from "../board/runs.ts";
+import type { NewSandboxPlace } from "../board/sandbox-places.ts";
 import type { Store } from "../board/store.ts";
 import { type Job, MARK } from "./job.ts";
 import { comparePlaces } from "./place.ts";
@@ -13,7 +14,7 @@ import type { Supervisors } from "./supervisors.ts";
 import type { Launcher, LaunchOptions, Place, WorkerRecord } from "./worker.ts";
 
 export interface LauncherOptions {
-  readonly store: Pick<Store, "recordWorker">;
+  readonly store: Pick<Store, "recordWorker" | "enterSandbox">;
   readonly files: BoardFiles;
   readonly home: string;
   /** As `openStore` takes it. */
@@ -22,6 +23,8 @@ export interface LauncherOptions {
   readonly supervisors: Supervisors;
   /** All variables of a worker. */
   readonly workerEnv: (claim: Claim, options: LaunchOptions) => Promise<Record<string, string>>;
+  /** To what it can write on the host from a sandbox with files of its own; null for a worker that has the host's. */
+  readonly reachOf: (claim: Claim, options: LaunchOptions) => Promise<readonly NewSandboxPlace[] | null>;
   /** Ends what a run left in a sandbox. */
   readonly endInSandbox: (run: Run, record: WorkerRecord, options: { graceMs: number }) => Promise<void>;
   /** A supervisor of ours has ended. */
@@ -47,17 +50,22 @@ export function createLauncher(options: LauncherOptions): Launcher {
       starting.add(run.id);
       try {
         const env = await options.workerEnv(claim, launch);
+        const reach = await options.reachOf(claim, launch);
+        const isolated = reach !== null;
+        // Settings of the task alone may send it elsewhere than its profile's other tasks.
+        if (!isolated && task.fromSandbox && !launch.worker.acceptsFromSandboxes) throw wouldRise(claim);
         await makeDirectory(files.logs(task.board));
         const supervisor = await supervisors.take();
         try {
           const { pid, startedAt, mark } = supervisor;
           const { sandbox } = launch.worker;
           const workspace = launch.workspace.path;
-          const record: WorkerRecord = { place, supervisor: { pid, startedAt }, mark, sandbox, workspace, address: null };
+          const record: WorkerRecord = { place, supervisor: { pid, startedAt }, mark, sandbox, workspace, isolated, address: null };
+          if (reach !== null) await store.enterSandbox(task.id, token, reach);
           await store.recordWorker(task.id, token, { ...record }, { supervisor: pid, sandbox, workspace });
           supervisor.onEnd(() => onEnd(run.id));
           // Only now: a worker must not live before anybody could find it.
-          supervisor.tell(jobOf(claim, { options, launch, env, mark }));
+          supervisor.tell(jobOf(claim, { options, launch, env, mark, isolated }));
         } catch (error) {
           // It has not been told what to do, so it has done nothing.
           supervisor.dismiss();
@@ -92,9 +100,10 @@ interface JobParts {
   readonly launch: LaunchOptions;
   readonly env: Readonly<Record<string, string>>;
   readonly mark: string;
+  readonly isolated: boolean;
 }
 
-function jobOf({ run, task, token }: Claim, { options, launch, env, mark }: JobParts): Job {
+function jobOf({ run, task, token }: Claim, { options, launch, env, mark, isolated }: JobParts): Job {
   const { worker, workspace, settings } = launch;
   return {
     run: run.id,
@@ -108,6 +117,7 @@ function jobOf({ run, task, token }: Claim, { options, launch, env, mark }: JobP
     command: worker.command,
     sandbox: worker.sandbox,
     workspace: workspace.path,
+    isolated,
     env,
     log: { path: options.files.log(task.board, task.id), ...settings.log },
     maxRuntimeMs: task.maxRuntimeMs ?? worker.maxRuntimeMs,
@@ -147,6 +157,14 @@ function supervisorOf({ supervisor }: WorkerRecord): { pid: number } | null {
 /** One that has emptied its environment does not carry the mark. */
 function rootOf({ process: worker }: WorkerRecord): Pick<TreeSelector, "root" | "rootEnded"> {
   return worker === undefined ? {} : { root: worker.pid, rootEnded: findProcess(worker.pid)?.startedAt !== worker.startedAt };
+}
+
+function wouldRise({ task, run }: Claim): HoldfastError {
+  const what = `${task.id} comes from a sandbox, and this worker of ${run.profile} would run on the host`;
+  return new HoldfastError("move-refused", what, {
+    hint: `let it run in a sandbox with files of its own, or set worker.accepts_from_sandboxes of ${run.profile} to true`,
+    facts: { task: task.id, profile: run.profile },
+  });
 }
 
 function onAnotherMachine({ id, task }: Run): HoldfastError {

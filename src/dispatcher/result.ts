@@ -1,4 +1,5 @@
 /** @module What one pass of the dispatcher did, in buckets (K13). */
+import type { Distrust } from "./trust.ts";
 
 /** Why nobody starts the task before a time. The last two are no guards of the board: an earlier worker of the task may still live. */
 export type GuardReason = "retry_backoff" | "rate_limit" | "previous_worker" | "previous_worker_elsewhere";
@@ -6,7 +7,13 @@ export type GuardReason = "retry_backoff" | "rate_limit" | "previous_worker" | "
 export type Cap = "max_in_progress" | "max_spawn" | "max";
 
 /** Expected, not errors: such tasks wait for somebody who takes them. */
-export type Unspawnable = "no_profile" | "no_command" | "unreadable" | "not_in_dispatch_profiles" | "review_dispatch_off";
+export type Unspawnable =
+  | "no_profile"
+  | "no_command"
+  | "unreadable"
+  | "not_in_dispatch_profiles"
+  | "review_dispatch_off"
+  | Distrust["reason"];
 
 export interface DispatchResult {
   readonly reclaimed: string[];

@@ -3,6 +3,7 @@ import type { WaitingTask } from "../board/waiting.ts";
 import type { Clearance } from "./predecessors.ts";
 import type { Cap, DispatchResult, Unspawnable } from "./result.ts";
 import type { DispatchSettings } from "./settings.ts";
+import type { Distrust } from "./trust.ts";
 import type { WorkerSettings } from "./worker.ts";
 import type { WorkerLookup } from "./worker-lookup.ts";
 
@@ -20,6 +21,8 @@ export interface Candidate {
 export interface RouteActions {
   /** False when somebody else was quicker. */
   assign(task: WaitingTask, assignee: string): Promise<boolean>;
+  /** Why its worker must not have it. */
+  distrust(task: WaitingTask, assignee: string, worker: WorkerSettings): Promise<Distrust | null>;
   previous(task: WaitingTask): Promise<Clearance>;
   take(candidate: Candidate): Promise<Taken>;
 }
@@ -55,6 +58,11 @@ export async function route(tasks: readonly WaitingTask[], options: RouteOptions
       continue;
     }
     if (counts.isFull(task.id, assignee)) continue;
+    const distrust = await actions.distrust(task, assignee, found);
+    if (distrust !== null) {
+      result.skipped_nonspawnable.push({ task: task.id, assignee, reason: distrust.reason });
+      continue;
+    }
     const previous = await actions.previous(task);
     if (!previous.clear) {
       result.respawn_guarded.push({ task: task.id, ...previous.rest });

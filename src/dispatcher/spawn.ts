@@ -9,7 +9,8 @@ import type { DispatchResult } from "./result.ts";
 import { type Candidate, route, type Taken } from "./route.ts";
 import type { DispatchSettings } from "./settings.ts";
 import type { Timeline } from "./timeline.ts";
-import type { Launcher } from "./worker.ts";
+import { distrustOf } from "./trust.ts";
+import type { Launcher, WorkerDirectory } from "./worker.ts";
 import type { WorkerLookup } from "./worker-lookup.ts";
 import type { Workspaces } from "./workspace.ts";
 
@@ -20,6 +21,7 @@ export interface SpawnServices {
   readonly store: Store;
   readonly launcher: Launcher;
   readonly workspaces: Workspaces;
+  readonly workers: WorkerDirectory;
   readonly endings: Endings;
   readonly predecessors: Predecessors;
   readonly by: string;
@@ -70,6 +72,7 @@ async function takeInto(starts: Start[], services: SpawnServices, options: Spawn
     onBoard,
     actions: {
       assign: async (task, assignee) => await assign(store, task, { assignee, by }),
+      distrust: (task, profile, worker) => distrustOf({ ...task, board }, { profile, worker }, services),
       previous: (task) => predecessors.check(task.id, { settings, time, dryRun: false }),
       take: (candidate) => take(services, candidate, { ...options, starts }),
     },
@@ -105,7 +108,7 @@ async function take(services: SpawnServices, candidate: Candidate, options: Spaw
   const { store, predecessors, endings, by, launching, leads } = services;
   const { board, settings, starts } = options;
   if (!(await leads(board))) return "stop";
-  const { task, assignee, last } = candidate;
+  const { task, assignee, worker, last } = candidate;
   let claim: Claim;
   try {
     // They were counted before, but not together with what other processes do.
@@ -115,8 +118,11 @@ async function take(services: SpawnServices, candidate: Candidate, options: Spaw
     if (isLostRace(error)) return "lost";
     throw error;
   }
-  // Its assignee was changed, or it had another worker, since it was looked at.
-  const same = claim.task.assignee === assignee && (await predecessors.unchanged(task.id, { claimed: claim.run.id, last }));
+  // Its assignee was changed, or it had another worker, or a sandbox had a hand in it, since it was looked at.
+  const same =
+    claim.task.assignee === assignee &&
+    (await predecessors.unchanged(task.id, { claimed: claim.run.id, last })) &&
+    (await distrustOf(claim.task, { profile: assignee, worker }, services)) === null;
   if (same) {
     launching.add(claim.run.id);
     starts.push({ candidate, claim });

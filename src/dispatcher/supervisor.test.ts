@@ -20,6 +20,7 @@ const JOB: Job = {
   mark: "mark",
   command: ["worker"],
   sandbox: "none",
+  isolated: false,
   workspace: "/workspace",
   env: {},
   log: { path: "/log", rotateBytes: 1024, backups: 1 },

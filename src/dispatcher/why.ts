@@ -10,6 +10,7 @@ import { guardInWords } from "./guard-words.ts";
 import type { GuardReason } from "./result.ts";
 import { type RunTrouble, troubleInWords, troubleOf } from "./run-trouble.ts";
 import type { DispatchSettings } from "./settings.ts";
+import type { Distrust } from "./trust.ts";
 
 const AFTER_FAILURE: GuardReason = "retry_backoff";
 
@@ -31,6 +32,9 @@ export type Reason =
   | { readonly kind: "profile-unreadable"; readonly profile: string; readonly error: string }
   | { readonly kind: "profile-not-spawnable"; readonly profile: string }
   | { readonly kind: "profile-not-dispatched"; readonly profile: string }
+  | { readonly kind: "from-sandbox"; readonly profile: string }
+  /** `of`: the task in whose sandbox somebody could write there. */
+  | { readonly kind: "sandbox-directory" | "sandbox-repository"; readonly profile: string; readonly path: string; readonly of: string }
   /** `error`: of the failure after which it rests. */
   | { readonly kind: "guarded"; readonly reason: string; readonly until: number; readonly error: string | null }
   | {
@@ -65,6 +69,8 @@ export interface WhyInput {
   readonly boardArchived: boolean;
   /** Of the assignee, or of `kanban.default_assignee` for a task of nobody; null when there is neither. */
   readonly profile: ProfileFacts | null;
+  /** Why its workers must not get the task. */
+  readonly distrust?: Distrust | null;
 }
 
 /** The weightiest first. None for a task that really runs or is finished, and for one that the dispatcher is about to take. */
@@ -110,7 +116,7 @@ function ownReasons({ facts: { task, unfinishedParents, leader }, now }: WhyInpu
 }
 
 /** Whether there is anybody who would take it. */
-function pickup({ facts: { task, leader }, now, settings, profile }: WhyInput): Reason[] {
+function pickup({ facts: { task, leader }, now, settings, profile, distrust = null }: WhyInput): Reason[] {
   const reasons: Reason[] = [];
   if (profile === null) reasons.push({ kind: "unassigned" });
   else if (profile.state === "missing") reasons.push({ kind: "profile-missing", profile: profile.name, byDefault: task.assignee === null });
@@ -118,8 +124,15 @@ function pickup({ facts: { task, leader }, now, settings, profile }: WhyInput): 
   else if (profile.state === "not-spawnable") reasons.push({ kind: "profile-not-spawnable", profile: profile.name });
   else if (settings.profiles !== null && !settings.profiles.includes(profile.name))
     reasons.push({ kind: "profile-not-dispatched", profile: profile.name });
+  else if (distrust !== null) reasons.push(distrustReason(distrust, profile.name));
   if (task.status === "review" && !settings.reviews) reasons.push({ kind: "reviews-off" });
   return [...reasons, ...dispatcherReason(task.board, leader, now)];
+}
+
+function distrustReason(distrust: Distrust, profile: string): Reason {
+  if (distrust.reason === "from_sandbox") return { kind: "from-sandbox", profile };
+  const kind = distrust.reason === "sandbox_directory" ? "sandbox-directory" : "sandbox-repository";
+  return { kind, profile, path: distrust.path, of: distrust.task };
 }
 
 /** What it waits for although somebody would take it. */
@@ -200,6 +213,16 @@ function words(reason: Reason, id: string): [text: string, fix: string | null] {
       ];
     case "profile-not-dispatched":
       return [`kanban.dispatch_profiles does not name ${reason.profile}`, null];
+    case "from-sandbox":
+      return [`it comes from a sandbox, and workers of ${reason.profile} run on the host`, trustFix(reason.profile, id)];
+    case "sandbox-directory": {
+      const where = `a sandbox could write to ${reason.path} (${reason.of})`;
+      return [`${where}, and workers of ${reason.profile} run on the host`, trustFix(reason.profile, id)];
+    }
+    case "sandbox-repository": {
+      const where = `a sandbox could write to ${reason.path} (${reason.of})`;
+      return [`${where}, and git would run on the host what that repository names`, trustFix(reason.profile, id)];
+    }
     case "guarded": {
       const failure = reason.error === null ? "" : `: ${firstAndLastLine(reason.error)}`;
       const fix = reason.reason === AFTER_FAILURE ? `holdfast kanban log ${id}` : null;
@@ -214,6 +237,11 @@ function words(reason: Reason, id: string): [text: string, fix: string | null] {
       return [`no dispatcher is alive on the board ${reason.board}${since}`, "holdfast kanban dispatch --watch"];
     }
   }
+}
+
+function trustFix(profile: string, id: string): string {
+  const other = `holdfast kanban assign ${id} PROFILE, of one whose workers run in sandboxes`;
+  return `${other}; if that is what you want: holdfast config set -p ${profile} worker.accepts_from_sandboxes true`;
 }
 
 function time(at: number): string {

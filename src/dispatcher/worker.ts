@@ -16,11 +16,15 @@ export interface WorkerSettings {
   readonly maxRuntimeMs: number | null;
   readonly skills: readonly string[];
   readonly vision: boolean;
+  /** Its workers may get what comes from a sandbox although they are on the host. */
+  readonly acceptsFromSandboxes: boolean;
 }
 
 export interface WorkerDirectory {
   /** Null: there is no such profile. @throws when its configuration cannot be read */
   settingsOf(profile: string): Promise<WorkerSettings | null>;
+  /** Whether its workers run in sandboxes with files of their own. @throws when its configuration cannot be read */
+  isolates(profile: string): Promise<boolean>;
 }
 
 /** What the dispatcher writes into a run so that any later one finds its worker again. */
@@ -34,6 +38,8 @@ export interface WorkerRecord {
   readonly workspace: string;
   /** Null: nothing has begun in a sandbox. Not there in what an older version has written, which looked where the profile points. */
   readonly address?: SandboxAddress | null;
+  /** It runs in a sandbox with files of its own, and what it makes is for workers that do, too. */
+  readonly isolated: boolean;
   /** The worker itself, when it is a process of this machine: all that comes from it is found, with the mark or without. */
   readonly process?: { readonly pid: number; readonly startedAt: string };
   readonly exit?: WorkerExit;

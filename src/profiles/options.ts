@@ -24,5 +24,9 @@ export const workerOptions = {
     expected: `a length of time: ${DURATION_RULE}`,
   }),
   skills: option(z.array(z.string()), { default: [], help: "Skills that the worker is told to use, unless the task names its own" }),
+  accepts_from_sandboxes: option(z.boolean(), {
+    default: false,
+    help: "Give its workers also on the host what comes from a sandbox: tasks made, handed on or worked on in one, and directories to which one could write",
+  }),
   vision: option(z.boolean(), { default: false, help: "Its model can see: images of the task are handed to it" }),
 };

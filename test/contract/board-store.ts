@@ -6,6 +6,7 @@ import { claimCases } from "./board-store/claims.ts";
 import { concurrencyCases } from "./board-store/concurrency.ts";
 import { copyCases } from "./board-store/copies.ts";
 import { dispatchCases } from "./board-store/dispatch.ts";
+import { fromSandboxCases } from "./board-store/from-sandbox.ts";
 import { historyCases } from "./board-store/histories.ts";
 import { type BoardStoreHarness, type Cases, withKit } from "./board-store/kit.ts";
 import { moveCases } from "./board-store/moves.ts";
@@ -30,6 +31,7 @@ const TOPICS: Readonly<Record<string, Cases>> = {
   "plans and ideas": planCases,
   times: timeCases,
   dispatch: dispatchCases,
+  "from sandboxes": fromSandboxCases,
   "removals and numbers": removalCases,
   copies: copyCases,
   "several connections": concurrencyCases,

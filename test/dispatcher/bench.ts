@@ -31,7 +31,15 @@ export const SETTINGS: DispatchSettings = {
   profiles: null,
 };
 
-export const WORKER: WorkerSettings = { command: ["work"], sandbox: "none", env: {}, maxRuntimeMs: null, skills: [], vision: false };
+export const WORKER: WorkerSettings = {
+  command: ["work"],
+  sandbox: "none",
+  env: {},
+  maxRuntimeMs: null,
+  skills: [],
+  vision: false,
+  acceptsFromSandboxes: false,
+};
 
 /** A manual clock whose wall can jump. */
 export interface JumpyClock extends ManualClock {
@@ -48,6 +56,8 @@ export interface Bench extends AsyncDisposable {
   readonly warnings: string[];
   /** Null: no such profile. */
   readonly profiles: Record<string, WorkerSettings | null | Error>;
+  /** Profiles whose workers run in sandboxes with files of their own. */
+  readonly isolating: Set<string>;
   readonly failing: { workspace: string | null; settings: string | null };
   readonly dispatcher: Dispatcher;
   readSettings(): Promise<ReadSettings>;
@@ -69,6 +79,7 @@ export async function openBench({ location = ":memory:", random = () => 0.5 }: B
   const settings = { ...SETTINGS };
   const warnings: string[] = [];
   const profiles: Bench["profiles"] = { coder: WORKER, writer: WORKER, lane: { ...WORKER, command: [] } };
+  const isolating: Bench["isolating"] = new Set();
   const failing: Bench["failing"] = { workspace: null, settings: null };
   const readSettings = async () => {
     if (failing.settings !== null) throw new Error(failing.settings);
@@ -92,6 +103,7 @@ export async function openBench({ location = ":memory:", random = () => 0.5 }: B
           if (found instanceof Error) throw found;
           return found;
         },
+        isolates: async (profile) => isolating.has(profile),
       },
       settings: readSettings,
       holder: name,
@@ -111,6 +123,7 @@ export async function openBench({ location = ":memory:", random = () => 0.5 }: B
     settings,
     warnings,
     profiles,
+    isolating,
     failing,
     dispatcher: another("first"),
     readSettings,

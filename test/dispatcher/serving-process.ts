@@ -17,7 +17,7 @@ const dispatcher = createDispatcher({
     prepare: async ({ id }) => ({ kind: "scratch", path: `/work/${id}`, branch: null }),
     settle: async () => ({ removed: true, kept: null }),
   },
-  workers: { settingsOf: async () => WORKER },
+  workers: { settingsOf: async () => WORKER, isolates: async () => false },
   settings,
   holder,
   clock: systemClock,

@@ -5,6 +5,7 @@ import { openBench } from "./bench.ts";
 import { bucketCases } from "./cases-buckets.ts";
 import { assigneeCases, capCases } from "./cases-routing.ts";
 import { safetyCases } from "./cases-safety.ts";
+import { trustCases } from "./cases-trust.ts";
 
 export interface DispatcherSuite {
   readonly name: string;
@@ -14,7 +15,7 @@ export interface DispatcherSuite {
   readonly open: () => Promise<AsyncDisposable & { next(): Promise<string> }>;
 }
 
-const TOPICS = { buckets: bucketCases, "default assignee": assigneeCases, caps: capCases, safety: safetyCases };
+const TOPICS = { buckets: bucketCases, "default assignee": assigneeCases, caps: capCases, safety: safetyCases, trust: trustCases };
 
 export function testDispatcher({ name, needs = [], startLimitMs = 60_000, open }: DispatcherSuite): void {
   describeIf(needs, `dispatcher: ${name}`, () => {

@@ -55,6 +55,7 @@ const launcher = createLauncher({
     HOLDFAST_RUN_TOKEN: token,
     FAULTS_DATABASE: database,
   }),
+  reachOf: async () => null,
   endInSandbox: async () => {},
   onEnd: () => wake(),
   clock: systemClock,
@@ -68,8 +69,11 @@ const dispatcher = createDispatcher({
   workers: {
     async settingsOf(profile) {
       const command = config.workers[profile];
-      return command === undefined ? null : { command, sandbox: "none", env: {}, maxRuntimeMs: null, skills: [], vision: false };
+      return command === undefined
+        ? null
+        : { command, sandbox: "none", env: {}, maxRuntimeMs: null, skills: [], vision: false, acceptsFromSandboxes: false };
     },
+    isolates: async () => false,
   },
   settings: readSettings,
   holder: `${DISPATCHER}${process.pid}`,

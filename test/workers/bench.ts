@@ -72,6 +72,7 @@ export async function openWorkerBench(): Promise<WorkerBench> {
     place: currentPlace("bench"),
     supervisors,
     workerEnv: async () => ({ ...PATH, ...env }),
+    reachOf: async () => null,
     endInSandbox: async () => {},
     onEnd: () => {},
     clock: systemClock,
@@ -96,7 +97,16 @@ export async function openWorkerBench(): Promise<WorkerBench> {
       claims.push(claim);
       env = own;
       await launcher.launch(claim, {
-        worker: { command, sandbox: "none", env: {}, maxRuntimeMs: null, skills: [], vision: false, ...worker },
+        worker: {
+          command,
+          sandbox: "none",
+          env: {},
+          maxRuntimeMs: null,
+          skills: [],
+          vision: false,
+          acceptsFromSandboxes: false,
+          ...worker,
+        },
         workspace: { kind: "scratch", path, branch: null },
         settings: full,
       });

@@ -3,6 +3,7 @@ import { chmod, mkdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { onTestFinished } from "vitest";
 import { type App, createApp } from "../../src/app/create-app.ts";
+import { reachOf } from "../../src/app/sandbox-reach.ts";
 import { endRunInSandbox } from "../../src/app/sandbox-worker.ts";
 import { workerVariables } from "../../src/app/worker-environment.ts";
 import { systemClock } from "../../src/base/clock.ts";
@@ -94,6 +95,7 @@ export async function sandboxBench(
       ...workerVariables({ claim, launch, home, database: url, bin, environment, dotenv: {}, images }),
       HOLDFAST_BIN: bin,
     }),
+    reachOf: (claim, launch) => reachOf(app, claim, launch),
     endInSandbox: (run, record, options) => endRunInSandbox(app, run, record, options),
     onEnd: () => {},
     clock: systemClock,
@@ -148,7 +150,15 @@ export async function sandboxBench(
       claims.push(claim);
       images = seen;
       await launcher.launch(claim, {
-        worker: { command: ["sh", "-c", script], sandbox, env: {}, maxRuntimeMs: null, skills: [], vision: false },
+        worker: {
+          command: ["sh", "-c", script],
+          sandbox,
+          env: {},
+          maxRuntimeMs: null,
+          skills: [],
+          vision: false,
+          acceptsFromSandboxes: false,
+        },
         workspace: { kind: "scratch", path: path ?? (await workspace(id)), branch: null },
         settings,
       });

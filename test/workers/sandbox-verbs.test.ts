@@ -1,8 +1,9 @@
-import { mkdir, readdir, readFile, writeFile } from "node:fs/promises";
+import { mkdir, readdir, readFile, realpath, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { findSandbox } from "../../src/app/sandbox-of-task.ts";
 import { removeTaskSandbox } from "../../src/app/sandbox-worker.ts";
+import { writeTaskSettings } from "../../src/app/task-settings.ts";
 import { boardFiles } from "../../src/board/files.ts";
 import { describeEngines } from "../docker/engine-bench.ts";
 import { POSTGRES_LIMIT_MS, testPostgres } from "../helpers/postgres.ts";
@@ -117,6 +118,119 @@ END
       const attachments = await bench.store.attachments(claim.task.id);
       expect(attachments.map(({ name }) => name)).toEqual(["a", "c"]);
       expect(await readdir(dirname(attachments[0]?.path ?? ""))).toEqual(["a", "c"]);
+    },
+    LONG,
+  );
+
+  test(
+    "K4 K28 K29 hands nothing on to a worker on the host, by the command line and by the tools, unless that accepts it",
+    async () => {
+      const bench = await sandboxBench(engine());
+      for (const [name, more] of Object.entries({ host: "", open: "  accepts_from_sandboxes: true\n", lane: "  command: []\n" })) {
+        await mkdir(join(bench.home, "profiles", name), { recursive: true });
+        const command = name === "lane" ? "" : "  command: [git, status]\n";
+        await writeFile(join(bench.home, "profiles", name, "config.yaml"), `worker:\n  sandbox: none\n${command}${more}`);
+      }
+      await mkdir(join(bench.home, "profiles", "boxed"), { recursive: true });
+      await writeFile(join(bench.home, "profiles", "boxed", "config.yaml"), "worker:\n  command: [git, status]\n");
+      const { task: theirs } = await bench.store.createTask({ title: "of a person", assignee: "host" }, { by: "test" });
+      const call = (id: number, name: string, args: object) =>
+        JSON.stringify({ jsonrpc: "2.0", id, method: "tools/call", params: { name: `kanban_${name}`, arguments: args } });
+      const script = `
+        git init -q . 2>/dev/null; own=$HOLDFAST_TASK
+        holdfast kanban create bad --workspace dir:/workspace --assignee host && exit 3
+        holdfast kanban request-review --reviewer HOST && exit 4
+        holdfast kanban link "$own" ${theirs.id} && exit 5
+        cat >messages <<END
+${call(1, "create", { title: "bad", workspace: "dir:/workspace", assignee: "host" })}
+${call(2, "request_review", { reviewer: "host" })}
+${call(3, "link", { parent: "OWN", child: theirs.id }).replace("OWN", "$own")}
+END
+        holdfast mcp <messages >answers
+        set -e
+        for to in boxed open lane; do holdfast kanban create "for $to" --workspace dir:/workspace --assignee $to; done
+        holdfast kanban create "for nobody"
+        holdfast kanban request-review --reviewer boxed --summary seen`;
+      const claim = await bench.start(script, { task: { title: "the title" } });
+      await bench.over(claim);
+      const log = await bench.log(claim);
+      for (const what of ["a task", "a review", "a link to a task"])
+        expect(log).toContain(`${what} for host is refused: its workers run on the host, and this one is in a sandbox`);
+      expect(log).toContain("people can let host have it with worker.accepts_from_sandboxes");
+      const answers = (await readFile(join(await bench.workspace(claim.task.id), "answers"), "utf8")).trim().split("\n");
+      expect(answers).toHaveLength(3);
+      for (const answer of answers) {
+        expect(JSON.parse(answer).result).toMatchObject({ isError: true });
+        expect(answer).toContain("for host is refused");
+      }
+      expect(await bench.run(claim)).toMatchObject({ outcome: "review_requested", summary: "seen", worker: { isolated: true } });
+      const made = (await bench.store.listTasks()).filter(({ title }) => title.startsWith("for "));
+      expect(made.map(({ assignee, fromSandbox }) => [assignee, fromSandbox])).toEqual([
+        ["boxed", true],
+        ["open", true],
+        ["lane", true],
+        [null, true],
+      ]);
+      expect(await bench.store.getTask(theirs.id)).toMatchObject({ fromSandbox: false, status: "ready" });
+      expect(await bench.store.parents(theirs.id)).toEqual([]);
+      // For the dispatcher: where the container could write.
+      const path = await realpath(await bench.workspace(claim.task.id));
+      expect(await bench.store.sandboxPlace({ among: [path], around: "/nowhere" })).toEqual({ path, task: claim.task.id });
+    },
+    LONG,
+  );
+
+  test(
+    "K4 K29 a reviewer in a container does not give it back to a worker on the host, and says so instead of going on",
+    async () => {
+      const bench = await sandboxBench(engine());
+      await mkdir(join(bench.home, "profiles", "host"), { recursive: true });
+      await writeFile(join(bench.home, "profiles", "host", "config.yaml"), "worker:\n  sandbox: none\n  command: [git, status]\n");
+      const { task } = await bench.store.createTask({ title: "work", assignee: "host" }, { by: "test" });
+      const { token } = await bench.store.claim(task.id, { by: "test" });
+      await bench.store.requestReview(task.id, { reviewer: "default" }, { token });
+      const claim = await bench.start("holdfast kanban request-changes again || holdfast kanban block told --kind needs_input", {
+        again: task.id,
+      });
+      await bench.over(claim);
+      expect(await bench.log(claim)).toContain("a change for host is refused");
+      expect(await bench.store.getTask(task.id)).toMatchObject({ status: "blocked", fromSandbox: true });
+    },
+    LONG,
+  );
+
+  test(
+    "K4 K29 is not started on the host when its task comes from a sandbox, whatever the settings of the task say",
+    async () => {
+      const bench = await sandboxBench(engine());
+      const author = await bench.start("holdfast kanban create child --assignee default && holdfast kanban complete");
+      await bench.over(author);
+      const [child] = (await bench.store.listTasks()).filter(({ title }) => title === "child");
+      const id = child?.id ?? "";
+      await writeTaskSettings(bench.home, { task: id, settings: { "terminal.backend": "local" } });
+      await expect(bench.start("touch ran", { again: id })).rejects.toMatchObject({
+        code: "move-refused",
+        message: expect.stringContaining("would run on the host"),
+      });
+    },
+    LONG,
+  );
+
+  test(
+    "K4 K29 is not started anywhere else than was written down, also when the configuration changes meanwhile",
+    async () => {
+      const bench = await sandboxBench(engine());
+      const { recordWorker } = bench.store;
+      bench.store.recordWorker = async (id, ...rest) => {
+        await writeTaskSettings(bench.home, { task: id, settings: { "terminal.backend": "local" } });
+        await recordWorker(id, ...rest);
+      };
+      const claim = await bench.start("touch ran");
+      expect(await bench.exit(claim)).toMatchObject({
+        reason: "start_failed",
+        error: expect.stringContaining("changed while its worker was started: the backend that it has now shares the host's files"),
+      });
+      expect(await readdir(await bench.workspace(claim.task.id))).toEqual([]);
     },
     LONG,
   );

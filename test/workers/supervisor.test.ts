@@ -248,7 +248,15 @@ test("K18 what a revoked claim would start is never started", async () => {
   const claim = await bench.store.claim(task.id, { by: "dispatcher/test" });
   await bench.store.revoke(claim.run.id, { by: "test", reason: "somebody else leads" });
   const launch = bench.launcher.launch(claim, {
-    worker: { command: ["touch", join(bench.workspace, "never")], sandbox: "none", env: {}, maxRuntimeMs: null, skills: [], vision: false },
+    worker: {
+      command: ["touch", join(bench.workspace, "never")],
+      sandbox: "none",
+      env: {},
+      maxRuntimeMs: null,
+      skills: [],
+      vision: false,
+      acceptsFromSandboxes: false,
+    },
     workspace: { kind: "scratch", path: bench.workspace, branch: null },
     settings: defaultSettings(),
   });

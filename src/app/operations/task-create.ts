@@ -1,5 +1,6 @@
 /** @module Makes a task, and says when nothing would pick it up (K34). */
 import * as z from "zod/mini";
+import { checkHandOver } from "../hand-over.ts";
 import { defineOperation } from "../operation.ts";
 import { BoardInput, TaskShape, WhyShape } from "../task-shapes.ts";
 import { createExplainer } from "../task-why.ts";
@@ -44,6 +45,7 @@ export const taskCreate = defineOperation({
     const kanban = await app.kanban();
     const chosen = kanban.board(board);
     const initial = triage ? "triage" : blocked !== undefined ? "blocked" : scheduledFor !== undefined ? "scheduled" : undefined;
+    await checkHandOver(app, kanban, { to: fields.assignee, what: "a task" });
     const made = await kanban.store.createTask(
       { ...fields, board: chosen, initial, scheduledFor: initial === "scheduled" ? scheduledFor : undefined, reason: blocked },
       kanban.author,

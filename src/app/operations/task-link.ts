@@ -3,6 +3,7 @@ import * as z from "zod/mini";
 import type { Task } from "../../board/task.ts";
 import type { App } from "../create-app.ts";
 import { findTask } from "../find-task.ts";
+import { checkHandOver } from "../hand-over.ts";
 import { defineOperation } from "../operation.ts";
 import { BoardInput, TaskShape } from "../task-shapes.ts";
 
@@ -28,7 +29,8 @@ export const taskUnlink = defineOperation({
 
 async function change(app: App, { board, parent, child }: z.infer<typeof Pair>, action: "link" | "unlink"): Promise<Task> {
   const kanban = await app.kanban();
-  await findTask(kanban, { id: child, board });
+  const { assignee } = await findTask(kanban, { id: child, board });
+  if (action === "link") await checkHandOver(app, kanban, { to: assignee, what: "a link to a task" });
   await kanban.store[action](parent, child, kanban.author);
   return kanban.store.getTask(child);
 }

@@ -1,6 +1,7 @@
 /** @module Asks for a review of what was done. */
 import * as z from "zod/mini";
 import { findTask } from "../find-task.ts";
+import { checkHandOver } from "../hand-over.ts";
 import { defineOperation } from "../operation.ts";
 import { BoardInput, IdInput, TaskShape } from "../task-shapes.ts";
 
@@ -19,7 +20,8 @@ export const taskRequestReview = defineOperation({
   output: TaskShape,
   async run(app, { id, board, ...options }) {
     const kanban = await app.kanban();
-    const { id: task } = await findTask(kanban, { id, board });
+    const { id: task, assignee } = await findTask(kanban, { id, board });
+    await checkHandOver(app, kanban, { to: options.reviewer ?? assignee, what: "a review" });
     return kanban.store.requestReview(task, options, kanban.actorFor(task));
   },
 });

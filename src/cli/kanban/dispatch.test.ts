@@ -1,7 +1,8 @@
-import { readFile, writeFile } from "node:fs/promises";
+import { mkdir, readFile, realpath, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { createTestCli, type TestCli } from "../../../test/helpers/cli.ts";
+import { openStore } from "../../board/store.ts";
 import { emptyResult } from "../../dispatcher/result.ts";
 
 const BUCKETS = Object.keys(emptyResult());
@@ -194,6 +195,49 @@ test.each([
     await watching.untilPrinted(message);
     expect(await watching.ended).toMatchObject({ status: 2 });
     expect(await cli.json(["kanban", "show", task])).toMatchObject({ task: { status: "ready" }, runs: [] });
+  },
+  SLOW,
+);
+
+test(
+  "K12 K14 K29 K34 what comes from a sandbox waits for another profile or for leave: dispatch, why, show and create say so",
+  async () => {
+    await using cli = await withWorker("ada");
+    const open = join(cli.directory, "open");
+    await mkdir(open);
+    await cli.run(["kanban", "init"]);
+    let id: string;
+    {
+      await using store = await openStore(join(cli.home, "kanban/board.db"));
+      const { task } = await store.createTask({ title: "parent" }, { by: "tester" });
+      const { token } = await store.claim(task.id, { by: "tester" });
+      await store.enterSandbox(task.id, token, [{ path: await realpath(open), managed: false }]);
+      await store.recordWorker(task.id, token, { isolated: true });
+      id = (await store.createTask({ title: "child", assignee: "ada" }, { task: task.id, token })).task.id;
+    }
+    const text = "it comes from a sandbox, and workers of ada run on the host";
+    expect(await cli.json(["kanban", "why", id])).toMatchObject({
+      why: expect.arrayContaining([expect.objectContaining({ kind: "from-sandbox", text })]),
+    });
+    const { stdout } = await cli.run(["kanban", "show", id]);
+    expect(stdout).toContain("from: a sandbox\n");
+    expect(stdout).toContain(`why: ${text} (`);
+    expect(stdout).toContain("holdfast config set -p ada worker.accepts_from_sandboxes true");
+
+    const made = await cli.run(["kanban", "create", "x", "--assignee", "ada", "--workspace", `dir:${open}/sub`]);
+    expect(made.stderr).toContain(`a sandbox could write to ${await realpath(open)} (`);
+    const tree = await cli.run(["kanban", "create", "y", "--assignee", "ada", "--workspace", `worktree:${open}`]);
+    expect(tree.stderr).toContain("git would run on the host what that repository names");
+    const words = [
+      `Skipped (they come from a sandbox, and workers of ada run on the host): ${id}`,
+      `Skipped (a sandbox could write to their directory, and workers of ada run on the host): ${made.stdout.trim()}`,
+      `Skipped (a sandbox could write to their repository, and git would run what it names on the host): ${tree.stdout.trim()}`,
+    ].join("\n");
+    expect((await cli.runProcess(["kanban", "dispatch"])).stdout).toBe(`${words}\n`);
+
+    await cli.run(["config", "set", "worker.accepts_from_sandboxes", "true", "-p", "ada"]);
+    expect((await cli.runProcess(["kanban", "dispatch", "--dry-run"])).stdout).toContain(`Would spawn ${id} for ada`);
+    expect((await cli.run(["kanban", "show", id])).stdout).not.toContain(text);
   },
   SLOW,
 );

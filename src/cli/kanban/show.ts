@@ -107,6 +107,7 @@ function showFields(terminal: Terminal, task: Task, now: number): void {
     ["tenant", task.tenant],
     ["workspace", task.workspace],
     ["branch", task.branch],
+    ["from", task.fromSandbox ? "a sandbox" : null],
     ["skills", task.skills?.join(", ") ?? null],
     ["model", task.model],
     ["max runtime", task.maxRuntimeMs === null ? null : formatDuration(task.maxRuntimeMs)],

@@ -5,10 +5,9 @@
 import { realpath } from "node:fs/promises";
 import { basename, dirname, join, resolve } from "node:path";
 import { isInside } from "../../base/open-inside.ts";
-import type { NamedPlace } from "../../board/read-tasks.ts";
 import type { Store } from "../../board/store.ts";
 import { recordOf } from "../launcher.ts";
-import { parseWorkspace, type WantedWorkspace } from "./parse-workspace.ts";
+import { tryParseWorkspace } from "./parse-workspace.ts";
 
 export type InUseStore = Pick<Store, "namedPlaces" | "runs">;
 
@@ -21,7 +20,7 @@ export async function userOf(path: string, store: InUseStore): Promise<string | 
     if (workspace !== undefined && meets(await realest(workspace), place)) return run.task;
   }
   for (const named of await store.namedPlaces()) {
-    const wanted = wantedBy(named);
+    const wanted = tryParseWorkspace(named.workspace);
     const directory = wanted?.path ?? named.defaultWorkdir;
     if (wanted === null || directory === null) continue;
     const real = await realest(directory);
@@ -33,15 +32,6 @@ export async function userOf(path: string, store: InUseStore): Promise<string | 
 
 export function worksIn(task: string): string {
   return `${task} works in it`;
-}
-
-/** Nobody can work in one that cannot be read. */
-function wantedBy({ workspace }: NamedPlace): WantedWorkspace | null {
-  try {
-    return parseWorkspace(workspace);
-  } catch {
-    return null;
-  }
 }
 
 function meets(one: string, other: string): boolean {

@@ -19,3 +19,12 @@ export function parseWorkspace(text: string): WantedWorkspace {
     hint: "scratch, dir:/path, worktree or worktree:/path, without ..",
   });
 }
+
+/** Null for what is none: nobody works there, and whoever would prepare it says so. */
+export function tryParseWorkspace(text: string): WantedWorkspace | null {
+  try {
+    return parseWorkspace(text);
+  } catch {
+    return null;
+  }
+}

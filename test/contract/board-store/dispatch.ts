@@ -119,7 +119,7 @@ export const dispatchCases: Cases = {
     expect(all.map(({ id }) => id)).toEqual([urgent, first, second, low].map(({ id }) => id));
     expect(all[0]).toMatchObject({ status: "review", phase: "review", assignee: "critic", priority: 5 });
     const { seq } = first;
-    const shared = { priority: 0, status: "ready", phase: "work", guard: null } as const;
+    const shared = { priority: 0, status: "ready", phase: "work", guard: null, fromSandbox: false } as const;
     expect(all[1]).toEqual({ id: first.id, seq, assignee: "coder", workspace: "worktree", maxRuntimeMs: 5, ...shared });
     expect(await store.waiting(board, { limit: 2 })).toEqual(all.slice(0, 2));
     expect(await store.waiting("default")).not.toContainEqual(expect.objectContaining({ id: first.id }));
