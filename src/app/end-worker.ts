@@ -28,7 +28,11 @@ export async function isElsewhere(app: App, run: Run): Promise<boolean> {
  */
 export async function endLeftWorkers(app: App, runs: readonly Run[]): Promise<boolean> {
   const left = runs.filter(mayLive);
-  return left.length === 0 || (await withLauncher(app, (launcher) => endLeft(launcher, left, () => graceMs(app))));
+  if (left.length === 0) return true;
+  const { store } = await app.kanban();
+  // Nobody needs to look again, where it may no longer be found.
+  const tell = ({ id }: Run) => store.recordExit(id, { code: null, signal: null, reason: "stopped" });
+  return await withLauncher(app, (launcher) => endLeft(launcher, left, () => graceMs(app), tell));
 }
 
 /** Resolves when nothing of it is left. A person who has claimed a task has no worker. @throws when that cannot be made sure */

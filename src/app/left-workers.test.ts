@@ -3,6 +3,7 @@ import { once } from "node:events";
 import { mkdir } from "node:fs/promises";
 import { expect, test } from "vitest";
 import { createKanbanApp, type KanbanApp } from "../../test/helpers/test-app.ts";
+import { exitOf } from "../board/exit.ts";
 import { MARK } from "../dispatcher/job.ts";
 import { currentPlace } from "../dispatcher/place.ts";
 import { boardCollect } from "./operations/board-collect.ts";
@@ -48,9 +49,12 @@ test.each([
   ["removes the board", ({ app }: KanbanApp) => boardRemove.run(app, { slug: "site", confirm: "site" })],
   [
     "renames its profile",
-    async ({ app }: KanbanApp) => {
+    async ({ app }: KanbanApp, task: string) => {
       await app.profiles.create("writer");
       await profileRename.run(app, { from: "writer", to: "author", removeSandboxes: false });
+      // Where it was found before, nobody looks again.
+      const { store } = await app.kanban();
+      expect((await store.runs({ task })).map(exitOf)).toMatchObject([{ reason: "stopped" }]);
     },
   ],
   ["collects what is left", ({ app }: KanbanApp) => boardCollect.run(app, { board: "site", eventDays: 30, logDays: 30, dryRun: false })],

@@ -40,12 +40,15 @@ export async function endLeft(
   launcher: Pick<Launcher, "look" | "end">,
   runs: readonly Run[],
   graceMs: () => Promise<number>,
+  onEnded: (run: Run) => Promise<unknown> = async () => {},
 ): Promise<boolean> {
   let noneAlive = true;
   for (const run of runs) {
     const seen = await launcher.look(run);
     if (seen === "alive") noneAlive = false;
-    if (seen === "gone") await launcher.end(run, { graceMs: await graceMs() });
+    if (seen !== "gone") continue;
+    await launcher.end(run, { graceMs: await graceMs() });
+    await onEnded(run);
   }
   return noneAlive;
 }

@@ -51,7 +51,7 @@ export function registerChange(kanban: Command, runner: VerbRunner): void {
     .argument("<id>", "the task")
     .option("--reason <text>", "why")
     .option("--block", "nobody shall take it again until it is unblocked")
-    .option("--gone", "its worker was on a machine that is gone for good")
+    .option("--gone", "its worker was on a machine or engine that is gone for good")
     .action((id: string) =>
       runner.run(reclaim, async ({ app, terminal, flags }) => {
         const task = await taskReclaim.run(app, {
