@@ -23,22 +23,26 @@ Otherwise the default holds. \`holdfast config explain KEY\` says where a value 
 \`holdfast config set KEY VALUE\` writes to \`config.yaml\` and keeps everything else in it as it is.
 
 Unknown keys and bad values are errors that name the place, also where another source hides them. A variable with our prefix that is not
-ours is left alone, because other programs may own it; if it looks like a misspelling, there is a warning.
+ours is left alone, because other programs may own it; if it looks like a misspelling, there is a warning. Whole sections of
+\`config.yaml\` that are not ours are left alone too, with one warning, unless their name looks like a misspelling.
+
+A variable that is empty and a key without a value are not set: the next source counts. [Coming from Hermes](../guides/from-hermes.md)
+says which of its names are understood.
 
 ## How to write values
 
 | kind | in a flag, a variable, \`.env\` or \`config set\` | in \`config.yaml\` |
 |---|---|---|
-| boolean | \`true\`, \`1\`, \`yes\`, \`false\`, \`0\`, \`no\`, in any case | \`true\` or \`false\` |
+| boolean | \`true\`, \`1\`, \`yes\`, \`on\`, \`false\`, \`0\`, \`no\`, \`off\`, in any case | \`true\` or \`false\` |
 | integer, number | decimal digits; \`.\` begins the fraction of a number | a number |
 | string, enum | as it is | as it is |
-| optional string | as it is; empty = not set | as it is; \`null\` = not set |
+| optional string | as it is | as it is; empty = not set |
 | list | JSON: \`["a", "b"]\` | a list of strings |
 | map | JSON: \`{"NAME": "value"}\` | a map; numbers and booleans count as they are written |
 
 In \`config.yaml\` a single value of another type than expected is read as its text would be in a variable: \`timeout: "180"\` is the
-number 180, \`docker_network: no\` is false. A list or map without anything in it is empty. In a map, an entry that is not valid is left out
-with a warning; \`config set\` refuses it.
+number 180, \`docker_network: no\` is false. A list or map without anything in it is empty. In a map, and in
+\`docker_forward_env\`, an entry that is not valid is left out with a warning; \`config set\` refuses it.
 
 \`.env\` holds one \`NAME=value\` per line, \`export\` in front allowed. \`'…'\` is taken literally; \`"…"\` knows \`\\n\`, \`\\t\`, \`\\"\`, \`\\\\\` and \`\\$\`
 and may span lines; anything else is trimmed and ends at a blank followed by \`#\`. Nothing is expanded.

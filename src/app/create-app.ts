@@ -1,6 +1,6 @@
 /** @module The composition root: the only place that puts the parts of all layers together. */
 import { homedir } from "node:os";
-import { isAbsolute, join, resolve } from "node:path";
+import { join, posix, resolve } from "node:path";
 import type { Audit } from "../base/audit.ts";
 import { type Clock, systemClock } from "../base/clock.ts";
 import { HoldfastError } from "../base/errors.ts";
@@ -25,6 +25,7 @@ import { installId } from "./install.ts";
 import type { Kanban } from "./kanban.ts";
 import { specFromConfig } from "./spec-from-config.ts";
 import { readTaskSettings, type TaskSettings } from "./task-settings.ts";
+import { withHomeGuard } from "./with-home-guard.ts";
 
 const MEGABYTE = 1024 * 1024;
 
@@ -141,7 +142,11 @@ export async function createApp(options: AppOptions): Promise<App> {
   });
   const driverNamed = async (name: keyof typeof DRIVERS) => {
     const { createDriver } = await DRIVERS[name].load();
-    return withLimits(withLog(createDriver(await context()), { clock, log }), { clock, log });
+    const guarded = withHomeGuard(createDriver(await context()), {
+      root,
+      allowed: (await config()).values.terminal.docker_allow_home_mount,
+    });
+    return withLimits(withLog(guarded, { clock, log }), { clock, log });
   };
   const driver = once(async () => driverNamed((await config()).values.terminal.backend));
   // After the configuration, so that a mistake in it is reported with nothing written, and nothing still being written.
@@ -163,6 +168,7 @@ export async function createApp(options: AppOptions): Promise<App> {
       idleMs: terminal.lifetime_seconds * 1000,
       defaultTimeoutMs: terminal.timeout * 1000,
       startDirectory: startDirectory(terminal.cwd, ofDriver, cwd),
+      keepSessions: terminal.persistent_shell,
       limits: {
         keepChars: terminal.output_limit,
         spillBytes: terminal.spill_limit_mb * MEGABYTE,
@@ -196,7 +202,7 @@ export async function createApp(options: AppOptions): Promise<App> {
     driver,
     driverNamed,
     lifecycle,
-    spec: async () => specFromConfig((await config()).values, (await driver()).capabilities, { cwd, root }),
+    spec: async () => specFromConfig((await config()).values, (await driver()).capabilities, { cwd }),
     owner: async (task) => ({ install: await install(), profile: profile.name, task: parseTaskName(task) }),
     async forTask(task) {
       const ofTask = options.ofTask ? null : readTaskSettings(profile.home, parseTaskName(task));
@@ -250,11 +256,14 @@ export function sandboxDir(profile: Pick<SelectedProfile, "home" | "name">, conf
   return profile.name === DEFAULT_PROFILE ? directory : join(directory, "profiles", profile.name);
 }
 
-/** Null: it depends on the caller's directory, which was deleted. */
+/**
+ * A relative one begins where it would begin without it: the caller's directory means nothing in a container. Null: it depends on the
+ * caller's directory, which was deleted.
+ */
 function startDirectory(configured: string | null, ofDriver: string, caller: string | null): string | null {
-  if (configured === null) return ofDriver === "caller" ? caller : ofDriver;
-  if (isAbsolute(configured) || configured.startsWith("~")) return configured;
-  return caller === null ? null : resolve(caller, configured);
+  if (configured?.startsWith("~") || (configured !== null && posix.isAbsolute(configured))) return configured;
+  const base = ofDriver === "caller" ? caller : ofDriver;
+  return base === null ? null : posix.resolve(base, configured ?? ".");
 }
 
 /** Remembers a success; a failure is tried again by the next caller. */

@@ -42,11 +42,13 @@ export interface Dispatching {
 export interface DispatchingOptions {
   /** A dispatcher that stays keeps a supervisor in reserve. */
   readonly stays: boolean;
+  /** In place of `kanban.failure_limit`. */
+  readonly failureLimit?: number | undefined;
   /** @default the app's */
   readonly log?: Logger;
 }
 
-export async function openDispatching(app: App, { stays, log = app.log }: DispatchingOptions): Promise<Dispatching> {
+export async function openDispatching(app: App, { stays, failureLimit, log = app.log }: DispatchingOptions): Promise<Dispatching> {
   const kanban = await app.kanban();
   const { store } = kanban;
   const { clock } = app;
@@ -57,7 +59,8 @@ export async function openDispatching(app: App, { stays, log = app.log }: Dispat
   const settings = async (): Promise<ReadSettings> => {
     const config = await configs.configOf(DEFAULT_PROFILE);
     if (config === null) throw new HoldfastError("internal", "there is no profile default");
-    const read = readSettings(config.values.kanban);
+    const { kanban: configured } = config.values;
+    const read = readSettings(failureLimit === undefined ? configured : { ...configured, failure_limit: String(failureLimit) });
     const { defaultAssignee } = read.settings;
     const known = defaultAssignee === null || (await app.profiles.list()).some(({ name }) => name === defaultAssignee);
     return known ? read : { ...read, warnings: [...read.warnings, unknownDefaultAssignee(defaultAssignee)] };

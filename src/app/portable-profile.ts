@@ -25,6 +25,7 @@ async function withoutSecretsOf(file: PortableFile, { home, search }: { home: st
     return { files: leftOut.length > 0 ? [] : [file], leftOut };
   }
   const clean = await withoutSecrets(join(home, CONFIG_FILE), text, search);
-  const leftOut = clean.leftOut.map((what) => ({ path: `${CONFIG_FILE}: ${what}`, reason: "it is a secret" }));
+  const named = (reason: string) => (what: string) => ({ path: `${CONFIG_FILE}: ${what}`, reason });
+  const leftOut = [...clean.leftOut.map(named("it is a secret")), ...clean.elsewhere.map(named("Holdfast does not read it"))];
   return { files: [clean.text === text ? file : { ...file, content: new TextEncoder().encode(clean.text) }], leftOut };
 }

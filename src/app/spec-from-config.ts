@@ -1,23 +1,21 @@
 /** @module From configuration to the spec of a sandbox. */
 import { homedir } from "node:os";
+import { posix } from "node:path";
 import { HoldfastError } from "../base/errors.ts";
 import type { Config } from "../config/schema.ts";
 import type { Capabilities } from "../sandbox/driver.ts";
-import { guardHome, parseVolume, WORKSPACE } from "../sandbox/drivers/docker/mounts.ts";
+import { parseVolume, WORKSPACE } from "../sandbox/drivers/docker/mounts.ts";
 import type { Mount, SandboxSpec } from "../sandbox/spec.ts";
-import { realPath } from "./real-path.ts";
 
 const CONTAINER_PIDS = 256;
 
 export interface Surroundings {
   /** The caller's directory. Null: it was deleted. */
   readonly cwd: string | null;
-  /** The home of all profiles. */
-  readonly root: string;
 }
 
 /** Keys that have no effect on a backend stay out of the spec: a change of theirs must not look like a changed sandbox. */
-export function specFromConfig({ terminal }: Config, capabilities: Capabilities, { cwd, root }: Surroundings): SandboxSpec {
+export function specFromConfig({ terminal }: Config, capabilities: Capabilities, { cwd }: Surroundings): SandboxSpec {
   const common = {
     backend: terminal.backend,
     cwd: terminal.cwd,
@@ -41,14 +39,15 @@ export function specFromConfig({ terminal }: Config, capabilities: Capabilities,
   }
   return {
     ...common,
+    cwd: containerDirectory(terminal.cwd, capabilities.startDirectory),
     image: terminal.docker_image,
     persist: terminal.docker_persist_across_processes,
     // Nobody finds it again when its process is killed, so it ends by itself, for the orphan reaper.
-    idleStopSeconds: terminal.idle_stop_seconds || (terminal.docker_persist_across_processes ? 0 : terminal.lifetime_seconds),
+    idleStopSeconds: terminal.idle_stop_seconds || (terminal.docker_persist_across_processes ? 0 : Math.max(1, terminal.lifetime_seconds)),
     keepFiles: terminal.container_persistent,
     env: terminal.docker_env,
     forwardEnv: terminal.docker_forward_env,
-    mounts: mountsOf(terminal, { cwd, root }),
+    mounts: mountsOf(terminal, { cwd }),
     limits: {
       cpu: terminal.container_cpu,
       memoryMb: terminal.container_memory,
@@ -62,23 +61,21 @@ export function specFromConfig({ terminal }: Config, capabilities: Capabilities,
   };
 }
 
+/** An engine takes no relative one. Null leaves it to the image. */
+function containerDirectory(configured: string | null, start: string): string | null {
+  if (configured === null || configured === ".") return null;
+  return configured.startsWith("~") ? configured : posix.resolve(start, configured);
+}
+
 /** An explicit volume at /workspace wins over the caller's directory. */
-function mountsOf(terminal: Config["terminal"], { cwd, root }: Surroundings): Mount[] {
+function mountsOf(terminal: Config["terminal"], { cwd }: Surroundings): Mount[] {
   const home = homedir();
   const volumes = terminal.docker_volumes.map((entry) => parseVolume(entry, { home }));
   const free = !volumes.some(({ target }) => target === WORKSPACE);
-  const mounts = [...volumes];
-  if (terminal.docker_mount_cwd_to_workspace && free) mounts.push({ source: cwd ?? deleted(), target: WORKSPACE, readOnly: false });
-  for (const { source } of mounts) {
-    if (!source.startsWith("/")) continue;
-    const homes = { realHome: realPath(home), holdfastHome: realPath(root) };
-    guardHome(realPath(source), { ...homes, allowed: terminal.docker_allow_home_mount });
-  }
-  return mounts;
-}
-
-function deleted(): never {
-  throw new HoldfastError("cwd-invalid", `the current directory should be bound to ${WORKSPACE}, but it has been deleted`, {
-    hint: "change to a directory that exists, or unset terminal.docker_mount_cwd_to_workspace",
-  });
+  if (!terminal.docker_mount_cwd_to_workspace || !free) return volumes;
+  if (cwd === null)
+    throw new HoldfastError("cwd-invalid", `the current directory should be bound to ${WORKSPACE}, but it has been deleted`, {
+      hint: "change to a directory that exists, or unset terminal.docker_mount_cwd_to_workspace",
+    });
+  return [...volumes, { source: cwd, target: WORKSPACE, readOnly: false }];
 }

@@ -16,6 +16,8 @@ export interface Option<T = unknown> {
   readonly help: string;
   /** What to do about a refused value, if there is something better to say than what is expected. */
   readonly hint: (input: unknown) => string | undefined;
+  /** Of a list: what is wrong with one entry takes only that away, as in a map. */
+  readonly skipsBadEntries: boolean;
 }
 
 export interface OptionDetails<T> {
@@ -25,6 +27,7 @@ export interface OptionDetails<T> {
   /** Replaces the description made from the schema, where that says too little. */
   readonly expected?: string;
   readonly hint?: (input: unknown) => string | undefined;
+  readonly skipsBadEntries?: boolean;
 }
 
 export type OptionSet = Readonly<Record<string, Option>>;
@@ -44,6 +47,7 @@ export function option<T>(schema: z.ZodMiniType<T>, details: OptionDetails<T>): 
     default: Object.freeze(details.default),
     help: details.help,
     hint: details.hint ?? (() => undefined),
+    skipsBadEntries: details.skipsBadEntries ?? false,
   };
 }
 

@@ -20,9 +20,11 @@ function value(declared: Option, input: unknown): unknown {
 }
 
 describe("S46 text is read by the kind of the option", () => {
-  test.each(["true", "TRUE", "True", "1", "yes", "Yes", "YES"])("%s is true", (text) => expect(value(flag, text)).toBe(true));
-  test.each(["false", "FALSE", "False", "0", "no", "No", "NO"])("%s is false", (text) => expect(value(flag, text)).toBe(false));
-  test.each(["", "on", "off", "y", "2", " true", "true ", "wahr", "null", "toString", "__proto__"])("boolean %j is refused", (text) => {
+  test.each(["true", "TRUE", "True", "1", "yes", "Yes", "YES", "on", "ON"])("%s is true", (text) => expect(value(flag, text)).toBe(true));
+  test.each(["false", "FALSE", "False", "0", "no", "No", "NO", "off", "Off"])("%s is false", (text) =>
+    expect(value(flag, text)).toBe(false),
+  );
+  test.each(["", "y", "2", " true", "true ", "wahr", "null", "toString", "__proto__"])("boolean %j is refused", (text) => {
     expect(readOption(flag, text)).toMatchObject({ ok: false, expected: "true or false", found: JSON.stringify(text) });
   });
 

@@ -9,7 +9,7 @@ export type Reading = Accepted | Refused;
 export interface Accepted {
   readonly ok: true;
   readonly value: unknown;
-  /** Entries of a map that were left out, each with its reason. The caller must pass them on to a person. */
+  /** Entries of a map, or of a list that allows it, that were left out, each with its reason. The caller must pass them on to a person. */
   readonly leftOut: readonly string[];
 }
 
@@ -22,7 +22,7 @@ export interface Refused {
 }
 
 /**
- * Text is read by the option's kind: true/1/yes/false/0/no in any case, decimal numbers, lists and maps as JSON, everything else as it is.
+ * Text is read by the option's kind: true/1/yes/on/false/0/no/off in any case, decimal numbers, lists and maps as JSON, everything else as it is.
  * A plain value of the right type is taken as it is; another scalar counts as its text. Nothing at all (null) is an empty list or map,
  * or an optional string that is not set.
  */
@@ -36,7 +36,10 @@ export function readOption(option: Option, input: unknown): Reading {
 
 type Plain = { readonly value: unknown } | { readonly reading: Refused };
 
-const WORDS: Readonly<Record<string, boolean>> = { true: true, "1": true, yes: true, false: false, "0": false, no: false };
+const WORDS: Readonly<Record<string, boolean>> = {
+  ...{ true: true, "1": true, yes: true, on: true },
+  ...{ false: false, "0": false, no: false, off: false },
+};
 
 function fromText(option: Option, text: string): Plain {
   switch (option.kind) {
@@ -87,7 +90,10 @@ function isCollection(option: Option): boolean {
 function readList(option: Option, input: unknown): Reading {
   const list = input ?? [];
   if (!Array.isArray(list)) return refuse(option, input);
-  if (isValid(option, list)) return { ok: true, value: Object.freeze([...list]), leftOut: [] };
+  const bad = option.skipsBadEntries ? list.filter((entry) => !isValid(option, [entry])) : [];
+  const kept = list.filter((entry) => !bad.includes(entry));
+  if (isValid(option, kept))
+    return { ok: true, value: Object.freeze(kept), leftOut: bad.map((entry) => `${show(entry)} is not a valid name`) };
   const index = z.safeParse(option.schema, list).error?.issues[0]?.path[0];
   const position = typeof index === "number" ? index : list.findIndex((entry) => !isSafe(entry));
   return { ...refuse(option, input), found: `one whose entry ${position + 1} is ${show(list[position])}` };

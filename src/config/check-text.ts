@@ -1,11 +1,13 @@
 /** @module Checking the text of a `config.yaml` before it counts, with the words that the loader would use. */
-import { createFindings, throwProblems } from "./findings.ts";
+import { createFindings, type Findings, throwProblems } from "./findings.ts";
 import { parseYamlFile, readYamlFile, type YamlFile } from "./yaml-file.ts";
 
 export interface CheckedText {
   readonly parsed: YamlFile;
   /** Keys that it sets, with the values that would count. */
   readonly settings: ReadonlyMap<string, unknown>;
+  /** Where it says something that only another program reads: a section, or a key of one. */
+  readonly elsewhere: Findings["elsewhere"];
   /** What a person should hear although nothing is wrong. */
   readonly warnings: readonly string[];
 }
@@ -25,5 +27,5 @@ export async function checkConfigText(file: string, text: string): Promise<Check
   };
   readYamlFile(parsed, collecting);
   throwProblems(findings.problems);
-  return { parsed, settings, warnings: findings.warnings };
+  return { parsed, settings, elsewhere: findings.elsewhere, warnings: findings.warnings };
 }

@@ -15,10 +15,15 @@ export interface Problem {
 export interface Findings {
   readonly problems: readonly Problem[];
   readonly warnings: readonly string[];
+  /** Where a file says something that only another program reads. */
+  readonly elsewhere: readonly (readonly [section: string, name?: string | undefined])[];
   /** The settings of a key, the winning one first: sources are read in the order of their precedence. */
   settingsOf(key: ConfigKey): readonly Setting[];
   add(key: ConfigKey, input: unknown, details: { source: Source; raw: string }): void;
   addUnknownKey(name: string, source: Source): void;
+  /** A key or variable that is accepted and does nothing; `instead` says what does. */
+  addWithoutEffect(name: string, instead: string, source: Source): void;
+  addElsewhere(section: string, name?: string): void;
   addProblem(problem: Problem): void;
   addWarning(warning: string): void;
 }
@@ -26,12 +31,14 @@ export interface Findings {
 export function createFindings(): Findings {
   const problems: Problem[] = [];
   const warnings: string[] = [];
+  const elsewhere: [section: string, name?: string | undefined][] = [];
   const settings = new Map<string, Setting[]>();
   const settingsOf = (key: ConfigKey) => settings.get(key.key) ?? [];
 
   return {
     problems,
     warnings,
+    elsewhere,
     settingsOf,
     add(key, input, { source, raw }) {
       const reading = readOption(key.option, input);
@@ -47,6 +54,10 @@ export function createFindings(): Findings {
       const message = `there is no configuration key ${JSON.stringify(name.slice(0, 80))} (${describeSource(source)})`;
       problems.push({ code: "config-unknown-key", message, hint: unknownKeyHint(name), key: name, source });
     },
+    addWithoutEffect(name, instead, source) {
+      warnings.push(`${name} has no effect in Holdfast: ${instead} (${describeSource(source)})`);
+    },
+    addElsewhere: (...path) => void elsewhere.push(path),
     addProblem: (problem) => problems.push(problem),
     addWarning: (warning) => warnings.push(warning),
   };

@@ -108,9 +108,12 @@ describe("where a value comes from", () => {
     expect(config.warnings).toEqual([`TERMINAL_CWD is set more than once in ${envFile} (lines 1, 2); the last one counts`]);
   });
 
-  test("an empty variable unsets an optional string", async () => {
+  test("S48 an empty variable is not set", async () => {
     await yaml("terminal:\n  cwd: /work\n");
-    expect((await load({ environment: { TERMINAL_CWD: "" } })).values.terminal.cwd).toBeNull();
+    await dotenv("TERMINAL_TIMEOUT=\nTERMINAL_CWD=''\n");
+    const { values, warnings } = await load({ environment: { TERMINAL_CWD: "", TERMINAL_DOCKER_VOLUMES: "", TERMINAL_TIMOUT: "" } });
+    expect(values.terminal).toMatchObject({ cwd: "/work", timeout: 180, docker_volumes: [] });
+    expect(warnings).toEqual([]);
   });
 
   test("explain knows only keys", async () => {
@@ -208,10 +211,11 @@ describe("S46 bad input is an error that names the place", () => {
   test.each([
     ["terminal:\n  timout: 5\n", "terminal.timout", 2, "terminal.timeout"],
     ["timeout: 5\n", "timeout", 1, "terminal.timeout"],
-    ["terminal:\n  cwd: /x\n\nfrobnicate:\n  a: 1\n", "frobnicate", 4, undefined],
+    ["terminal:\n  cwd: /x\n\ntermnal:\n  a: 1\n", "termnal", 4, "terminal:"],
+    ["TERMINAL_TIMEOUT: 5\n", "TERMINAL_TIMEOUT", 1, "terminal.timeout"],
     ["terminal:\n  nothing_like_it:\n    deep: 1\n", "terminal.nothing_like_it", 2, undefined],
-    ["__proto__: {}\n", "__proto__", 1, undefined],
-    ["1: x\n", "1", 1, undefined],
+    ["terminal:\n  __proto__: {}\n", "terminal.__proto__", 2, undefined],
+    ["terminal:\n  1: x\n", "terminal.1", 2, undefined],
   ])("an unknown key: %j", async (text, key, line, meant) => {
     await yaml(text);
     const error = await failure();
@@ -264,7 +268,7 @@ describe("S46 bad input is an error that names the place", () => {
   });
 
   test.each([
-    ["timeout:", "nothing"],
+    ["timeout: ''", '""'],
     ["timeout: []", "a list"],
     ["timeout: { a: 1 }", "a map"],
     ["timeout: .inf", "Infinity"],

@@ -5,6 +5,7 @@ import { type Dotenv, parseDotenv } from "./dotenv.ts";
 import type { Environment } from "./environment.ts";
 import { createFindings, type Findings, throwProblems } from "./findings.ts";
 import type { FlagSetting } from "./flags.ts";
+import { OTHER_VARIABLES, variableWithoutEffect } from "./hermes.ts";
 import { readConfigFile } from "./read-file.ts";
 import { CONFIG_KEYS, type Config, type ConfigKey, findKey, lookUpKey, SECTIONS } from "./schema.ts";
 import { describeSource, type Setting, type Source } from "./source.ts";
@@ -82,12 +83,17 @@ function readSetting(source: Source, { key, value }: { key: string; value: unkno
   else findings.add(known, value, { source, raw: typeof value === "string" ? value : (JSON.stringify(value) ?? "") });
 }
 
+/** An empty variable is not set: that is how others take one back. */
 function readEnvironment(environment: Environment, findings: Findings): void {
   for (const key of CONFIG_KEYS) {
-    const raw = environment[key.variable];
-    if (raw !== undefined) findings.add(key, raw, { source: { kind: "environment", variable: key.variable }, raw });
+    for (const variable of variablesOf(key)) {
+      const raw = environment[variable];
+      if (raw) findings.add(key, raw, { source: { kind: "environment", variable }, raw });
+    }
   }
-  for (const variable of Object.keys(environment)) warnOfMisspelling(variable, { kind: "environment", variable }, findings);
+  for (const variable of Object.keys(environment)) {
+    if (environment[variable]) warnOfVariable(variable, { kind: "environment", variable }, findings);
+  }
 }
 
 function readDotenv(dotenv: Dotenv, file: string, findings: Findings): void {
@@ -95,25 +101,38 @@ function readDotenv(dotenv: Dotenv, file: string, findings: Findings): void {
     const source: Source = { kind: "file", file, line };
     findings.addProblem({ code: "config-syntax", message: `${message} (${describeSource(source)})`, source });
   }
-  for (const [variable, entries] of Map.groupBy(dotenv.entries, ({ name }) => name)) {
-    for (const { value, line } of entries.toReversed()) {
-      const key = KEY_OF_VARIABLE.get(variable);
-      if (key !== undefined) findings.add(key, value, { source: { kind: "dotenv", variable, file, line }, raw: value });
-    }
+  const byVariable = Map.groupBy(dotenv.entries, ({ name }) => name);
+  for (const [variable, entries] of byVariable) {
     const lines = entries.map(({ line }) => line);
     if (lines.length > 1)
       findings.addWarning(`${variable} is set more than once in ${file} (lines ${lines.join(", ")}); the last one counts`);
-    warnOfMisspelling(variable, { kind: "dotenv", variable, file, line: lines[0] ?? 0 }, findings);
+    warnOfVariable(variable, { kind: "dotenv", variable, file, line: lines[0] ?? 0 }, findings);
+  }
+  for (const key of CONFIG_KEYS) {
+    for (const variable of variablesOf(key)) {
+      for (const { value, line } of byVariable.get(variable)?.toReversed() ?? [])
+        if (value) findings.add(key, value, { source: { kind: "dotenv", variable, file, line }, raw: value });
+    }
   }
 }
 
-const KEY_OF_VARIABLE: ReadonlyMap<string, ConfigKey> = new Map(CONFIG_KEYS.map((key) => [key.variable, key]));
+const OWN_VARIABLES: ReadonlySet<string> = new Set(CONFIG_KEYS.map((key) => key.variable));
 const PREFIXES: readonly string[] = Object.values(SECTIONS).map(({ prefix }) => prefix);
 
+/** Its own name counts before the one that another program has for it. */
+function variablesOf({ key, variable }: ConfigKey): string[] {
+  return [variable, ...Object.keys(OTHER_VARIABLES).filter((other) => OTHER_VARIABLES[other] === key)];
+}
+
 /** Other programs own names with our prefixes too, so an unknown one is no error; but one that looks like ours gets a word. */
-function warnOfMisspelling(variable: string, source: Source, findings: Findings): void {
+function warnOfVariable(variable: string, source: Source, findings: Findings): void {
   const prefix = PREFIXES.find((start) => variable.startsWith(start));
-  if (prefix === undefined || KEY_OF_VARIABLE.has(variable)) return;
+  if (prefix === undefined || OWN_VARIABLES.has(variable) || Object.hasOwn(OTHER_VARIABLES, variable)) return;
+  const instead = variableWithoutEffect(variable);
+  if (instead !== undefined) {
+    findings.addWithoutEffect(variable, instead, source);
+    return;
+  }
   const names = CONFIG_KEYS.filter((key) => key.variable.startsWith(prefix)).map((key) => key.name);
   const near = suggest(variable.slice(prefix.length), names);
   if (near === undefined) return;

@@ -14,6 +14,7 @@ import { CONFIG_KEYS, findKey, SECTIONS } from "./schema.ts";
 const CONTRACT: Record<string, unknown> = {
   backend: "local",
   cwd: null,
+  persistent_shell: true,
   timeout: 180,
   daemon: "auto",
   lifetime_seconds: 300,
@@ -73,7 +74,7 @@ describe("the schema", () => {
   test.each([
     ["timeout", "0"],
     ["timeout", "2147484"],
-    ["lifetime_seconds", "0"],
+    ["lifetime_seconds", "-1"],
     ["idle_stop_seconds", "-1"],
     ["output_limit", "999"],
     ["container_cpu", "-0.5"],
@@ -84,7 +85,7 @@ describe("the schema", () => {
     ["label_prefix", "has space"],
     ["label_prefix", "-x"],
     ["docker_image", ""],
-    ["docker_forward_env", '["A-B"]'],
+    ["docker_volumes", '["/a:/b:zz"]'],
     ["docker_volumes", '["/only"]'],
     ["docker_volumes", '["/a:relative"]'],
     ["docker_volumes", '["/a:/b:wo"]'],

@@ -74,9 +74,17 @@ export function lookUpKey(name: string): ConfigKey | undefined {
   return BY_KEY.get(name);
 }
 
+/** What a name at the top of `config.yaml` was probably meant to be: a section, or a key without its section. */
+export function sectionMeant(name: string): string | undefined {
+  const section = suggest(name, Object.keys(SECTIONS));
+  return section === undefined ? CONFIG_KEYS.find((key) => key.name === name || key.variable === name)?.key : `${section}:`;
+}
+
 /** The key that was probably meant: misspelt, without its section or with a wrong one, or written as its variable. */
 export function unknownKeyHint(name: string): string | undefined {
   const [section, lastPart] = [name.slice(0, name.indexOf(".")), name.slice(name.lastIndexOf(".") + 1)];
+  const atTop = name.includes(".") || Object.hasOwn(SECTIONS, name) ? undefined : sectionMeant(name);
+  if (atTop !== undefined) return `did you mean "${atTop}"? \`holdfast config list\` shows every key`;
   const exact = CONFIG_KEYS.find((key) => key.variable === name || key.name === lastPart);
   const ofSection = CONFIG_KEYS.filter((key) => key.section === section);
   const meant = exact ?? nearest(lastPart, ofSection) ?? nearest(lastPart, CONFIG_KEYS);

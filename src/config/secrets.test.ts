@@ -7,7 +7,7 @@ const clean = (text: string) => withoutSecrets("config.yaml", text, search);
 describe("the settings of a profile that goes elsewhere", () => {
   test("K2 stay as they are, to the last byte, when there is no secret in them", async () => {
     const text = "# mine\nterminal:\n  timeout: 7   # long\n  docker_env: {DEBUG: '1', WHERE: not-a-secret-at-all}\n";
-    expect(await clean(text)).toEqual({ text, leftOut: [] });
+    expect(await clean(text)).toEqual({ text, leftOut: [], elsewhere: [] });
   });
 
   test("K2 lose credentials in maps by name, by form and by being in .env, and each is named", async () => {

@@ -3,9 +3,10 @@ import { HoldfastError } from "../base/errors.ts";
 import { holdsPassword } from "../base/without-password.ts";
 import { checkConfigText } from "./check-text.ts";
 import { looksLikeCredential } from "./child-environment.ts";
+import { namesOf } from "./hermes.ts";
 import { findKey } from "./schema.ts";
-import type { Yaml } from "./yaml-file.ts";
-import { setInText, unsetInText } from "./yaml-splice.ts";
+import { parseYamlFile, type Yaml, type YamlFile } from "./yaml-file.ts";
+import { removeSection, setInText, unsetInText } from "./yaml-splice.ts";
 
 export interface SecretSearch {
   /** Whether the text holds a secret. */
@@ -31,29 +32,55 @@ export function createSecretSearch(dotenv: Readonly<Record<string, string>>): Se
   };
 }
 
+export interface CleanText {
+  readonly text: string;
+  /** Keys whose values are secrets, or hold one. */
+  readonly leftOut: readonly string[];
+  /** Sections and keys that only another program reads: any of them may be a secret. */
+  readonly elsewhere: readonly string[];
+}
+
 /**
- * The text of a `config.yaml` without the secrets in it; `leftOut` names them by key. Everything else stays as it is, but for comments if
+ * The text of a `config.yaml` without the secrets in it, and without what may be one. Everything else stays as it is, but for comments if
  * there may be a secret in one.
  * @throws what is wrong with the text; `config-not-editable`
  */
-export async function withoutSecrets(file: string, text: string, search: SecretSearch): Promise<{ text: string; leftOut: string[] }> {
+export async function withoutSecrets(file: string, text: string, search: SecretSearch): Promise<CleanText> {
   const leftOut: string[] = [];
+  const elsewhere: string[] = [];
   let clean = text;
-  for (const [key, value] of (await checkConfigText(file, text)).settings) {
+  // What only another program understands may be a secret in any form.
+  for (const [section, name] of (await checkConfigText(file, text)).elsewhere) {
+    const { parsed } = await checkConfigText(file, clean);
+    clean = name === undefined ? await removeSection(parsed, section) : await unsetInText(parsed, [section, name]);
+    elsewhere.push(name === undefined ? section : `${section}.${name}`);
+  }
+  for (const [key, value] of (await checkConfigText(file, clean)).settings) {
     const { section, name } = findKey(key);
     const { rest, secrets } = split(value, search);
     if (secrets.length === 0) continue;
     const { parsed } = await checkConfigText(file, clean);
-    clean = rest === undefined ? await unsetInText(parsed, [section, name]) : await setInText(parsed, [section, name], rest);
+    clean = rest === undefined ? await withoutKey(parsed, key) : await setInText(parsed, [section, name], rest);
     leftOut.push(...secrets.map((entry) => (entry === "" ? key : `${key}.${entry}`)));
   }
   const { parsed } = await checkConfigText(file, clean);
-  if (!commentsOf(clean).some((comment) => holdsSecret(comment, search)) && !search.inText(clean)) return { text: clean, leftOut };
+  if (!commentsOf(clean).some((comment) => holdsSecret(comment, search)) && !search.inText(clean))
+    return { text: clean, leftOut, elsewhere };
   clean = withoutComments(parsed.yaml, clean);
   await checkConfigText(file, clean);
   if (search.inText(clean))
     throw new HoldfastError("config-not-editable", `there is a secret in ${file} that cannot be taken out of it`, { facts: { file } });
-  return { text: clean, leftOut: [...leftOut, "the comments, because one of them may hold a secret"] };
+  return { text: clean, leftOut: [...leftOut, "the comments, because one of them may hold a secret"], elsewhere };
+}
+
+/** Under whatever name it stands there. */
+async function withoutKey(parsed: YamlFile, key: string): Promise<string> {
+  let { text } = parsed;
+  for (const written of namesOf(key)) {
+    const [section = "", name = ""] = written.split(".");
+    text = await unsetInText(await parseYamlFile(parsed.file, text), [section, name]);
+  }
+  return text;
 }
 
 /** What may stay of a value, undefined when nothing may, and the names of what may not. The empty name is the value itself. */

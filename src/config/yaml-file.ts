@@ -3,7 +3,8 @@ import type { Document, ParsedNode, YAMLError } from "yaml";
 import { describeError } from "../base/errors.ts";
 import type { OptionKind } from "../base/option.ts";
 import type { Findings, Problem } from "./findings.ts";
-import { lookUpKey, SECTIONS } from "./schema.ts";
+import { isElsewhere, ownName, VALUE_OF_SECTION, withoutEffect } from "./hermes.ts";
+import { lookUpKey, SECTIONS, sectionMeant } from "./schema.ts";
 import { describeSource, type Source } from "./source.ts";
 
 export type Yaml = typeof import("yaml");
@@ -34,23 +35,62 @@ export function readYamlFile(yamlFile: YamlFile, findings: Findings): void {
     for (const problem of yamlFile.problems) findings.addProblem(problem);
     return;
   }
-  for (const section of entriesOf(yamlFile, { node: yamlFile.document.contents, what: "the file" }, findings)) {
-    if (!Object.hasOwn(SECTIONS, section.name)) {
-      findings.addUnknownKey(section.name, section.source);
-      continue;
-    }
-    for (const entry of entriesOf(yamlFile, { node: section.node, what: section.name }, findings)) {
-      const name = `${section.name}.${entry.name}`;
-      const key = lookUpKey(name);
-      if (key === undefined) findings.addUnknownKey(name, entry.source);
-      else
-        readEntry(
-          yamlFile,
-          { entry, add: (input, raw) => findings.add(key, input, { source: entry.source, raw }), kind: key.kind },
-          findings,
-        );
+  const sections = entriesOf(yamlFile, { node: yamlFile.document.contents, what: "the file" }, findings);
+  const ours = (name: string) => Object.hasOwn(SECTIONS, name);
+  for (const section of sections.filter(({ name }) => ours(name))) readSection(yamlFile, section, findings);
+  // Other programs keep their settings in such a file too, but whoever has misspelt one of ours wants to hear of it.
+  const others = sections.filter(({ name }) => !ours(name));
+  const [misspelt, foreign] = [others.filter(meansOurs), others.filter((section) => !meansOurs(section))];
+  for (const { name, source } of misspelt) findings.addUnknownKey(name, source);
+  for (const { name } of foreign) findings.addElsewhere(name);
+  if (foreign.length > 0) findings.addWarning(describeElsewhere(yamlFile.file, foreign));
+}
+
+function meansOurs({ name }: Entry): boolean {
+  return !isElsewhere(name) && sectionMeant(name) !== undefined;
+}
+
+const MOST_NAMED = 20;
+
+function describeElsewhere(file: string, sections: readonly Entry[]): string {
+  const names = sections.slice(0, MOST_NAMED).map(({ name }) => name.slice(0, 40));
+  const more = sections.length > MOST_NAMED ? ` and ${sections.length - MOST_NAMED} more` : "";
+  const what = sections.length === 1 ? "is no section of Holdfast, and has" : "are no sections of Holdfast, and have";
+  return `${names.join(", ")}${more} in ${file} ${what} no effect`;
+}
+
+function readSection(yamlFile: YamlFile, section: Entry, findings: Findings): void {
+  const entries = entriesIn(yamlFile, section, findings).map((entry) => {
+    const written = `${section.name}.${entry.name}`;
+    return { entry, written, key: lookUpKey(ownName(written)) };
+  });
+  const isOther = ({ written, key }: (typeof entries)[number]) => Number(key !== undefined && key.key !== written);
+  // Of two names for one key, its own counts.
+  for (const { entry, written, key } of entries.toSorted((a, b) => isOther(a) - isOther(b))) {
+    const instead = withoutEffect(written);
+    if (key === undefined && instead === undefined) findings.addUnknownKey(written, entry.source);
+    else if (instead !== undefined) {
+      findings.addElsewhere(section.name, entry.name);
+      if (!isNothing(yamlFile, entry.node)) findings.addWithoutEffect(written, instead, entry.source);
+    } else if (key !== undefined && !isNothing(yamlFile, entry.node, { emptyText: false })) {
+      const add: EntryReader["add"] = (input, raw) => findings.add(key, input, { source: entry.source, raw });
+      readEntry(yamlFile, { entry, add, kind: key.kind }, findings);
     }
   }
+}
+
+function entriesIn(yamlFile: YamlFile, { name, node, source }: Entry, findings: Findings): Entry[] {
+  const { yaml } = yamlFile;
+  const value = Object.hasOwn(VALUE_OF_SECTION, name) ? VALUE_OF_SECTION[name] : undefined;
+  if (value !== undefined && yaml.isScalar(node) && node.value !== null) return [{ name: value, node, source }];
+  return entriesOf(yamlFile, { node, what: name }, findings);
+}
+
+/** A key without a value is not set. */
+function isNothing({ yaml, document }: YamlFile, node: unknown, { emptyText = true } = {}): boolean {
+  const found = yaml.isAlias(node) ? node.resolve(document) : node;
+  if (yaml.isAlias(node) && found === undefined) return false;
+  return found === null || found === undefined || (yaml.isScalar(found) && (found.value === null || (emptyText && found.value === "")));
 }
 
 interface Entry {

@@ -34,6 +34,24 @@ export async function unsetInText(file: YamlFile, path: KeyPath): Promise<string
   return proved(file, changed, { path, change: ({ [path[1]]: _removed, ...others }) => others });
 }
 
+/** The text without a whole section. @throws `config-not-editable` */
+export async function removeSection(file: YamlFile, name: string): Promise<string> {
+  const root = mapOf(file, file.document.contents);
+  const pair = pairOf(root, name);
+  if (root === undefined || pair === undefined) return file.text;
+  const changed = apply(file.text, [root.flow ? flowRemoval(file.text, root, pair) : blockRemoval(file.text, pair)]);
+  const after = await parseYamlFile(file.file, changed);
+  let cause: unknown;
+  try {
+    const { [name]: _removed, ...others } = plain(file);
+    if (after.problems.length === 0 && isDeepStrictEqual(plain(after), others)) return changed;
+  } catch (error) {
+    // ReferenceError: another section has an alias for what is anchored here.
+    cause = error;
+  }
+  throw notEditable(file, name, cause);
+}
+
 function setSplices(file: YamlFile, [sectionName, name]: KeyPath, rendered: string): Splice[] {
   const { text } = file;
   const entry = `${name}: ${rendered}`;
@@ -146,8 +164,12 @@ async function proved(
     // ReferenceError: an alias without its anchor, or too many aliases.
     cause = error;
   }
-  throw new HoldfastError("config-not-editable", `cannot change ${section}.${name} in ${file.file} without changing something else in it`, {
-    facts: { file: file.file, key: `${section}.${name}` },
+  throw notEditable(file, `${section}.${name}`, cause);
+}
+
+function notEditable({ file }: YamlFile, key: string, cause?: unknown): HoldfastError {
+  return new HoldfastError("config-not-editable", `cannot change ${key} in ${file} without changing something else in it`, {
+    facts: { file, key },
     cause,
   });
 }

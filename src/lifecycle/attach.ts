@@ -28,6 +28,8 @@ export async function attach(owner: Owner, spec: SandboxSpec, options: AttachOpt
   if (found && !drift?.replaced) return { ...found, origin: "found", drift };
   if (found) {
     await using _connection = found.connection;
+    // What cannot be made must not cost the one that is there.
+    await prepare(owner, spec, options);
     await options.outdated(found.ref);
   }
   // Somebody may remove it between the two steps; twice in a row is no accident.
@@ -83,9 +85,13 @@ async function connect(ref: SandboxRef, { driver, log, signal }: AttachOptions):
   }
 }
 
-async function make(owner: Owner, spec: SandboxSpec, options: AttachOptions): Promise<Attached | undefined> {
-  const { driver, log, signal } = options;
+async function prepare(owner: Owner, spec: SandboxSpec, { driver, log, signal }: AttachOptions): Promise<void> {
   await driver.prepare?.(owner, spec, { signal, onProgress: (line) => log.info(line, { task: owner.task }) });
+}
+
+async function make(owner: Owner, spec: SandboxSpec, options: AttachOptions): Promise<Attached | undefined> {
+  const { driver, signal } = options;
+  await prepare(owner, spec, options);
   const ref = await driver.create(owner, spec, { signal });
   try {
     const connection = await connect(ref, options);

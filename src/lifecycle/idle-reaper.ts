@@ -9,6 +9,8 @@ import type { Registry } from "./registry.ts";
 import type { Teardown } from "./teardown.ts";
 
 const LONGEST_INTERVAL_MS = 60_000;
+/** Without a time to wait for, looking again and again would be all that the process does. */
+const SHORTEST_INTERVAL_MS = 1000;
 
 export interface ReapCounts {
   readonly examined: number;
@@ -27,14 +29,22 @@ export interface IdleReaperOptions {
   log: Logger;
   /** How long a sandbox may be unused. */
   idleMs: number;
-  /** @default `idleMs`, at most a minute */
+  /** @default `idleMs`, at least a second and at most a minute */
   intervalMs?: number;
 }
 
 type Verdict = "fresh" | "busy" | "released" | "removed";
 
 export function createIdleReaper(options: IdleReaperOptions): TickingService<ReapCounts> {
-  const { driver, registry, teardown, clock, log, idleMs, intervalMs = Math.min(idleMs, LONGEST_INTERVAL_MS) } = options;
+  const {
+    driver,
+    registry,
+    teardown,
+    clock,
+    log,
+    idleMs,
+    intervalMs = Math.min(Math.max(idleMs, SHORTEST_INTERVAL_MS), LONGEST_INTERVAL_MS),
+  } = options;
 
   const isUnused = (entry: Entry) => registry.holds(entry) && entry.inUse === 0 && clock.monotonic() - entry.lastUsedAt >= idleMs;
 

@@ -66,6 +66,11 @@ export interface LifecycleOptions {
   defaultTimeoutMs: number;
   /** Where sessions begin: absolute inside the sandbox, or beginning with `~`. Null: in a directory that was deleted. */
   startDirectory: string | null;
+  /**
+   * False: no call sees what an earlier one has left in its session.
+   * @default true
+   */
+  keepSessions?: boolean;
 }
 
 export function createLifecycle({

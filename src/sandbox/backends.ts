@@ -1,7 +1,17 @@
 /** @module What to say about a backend that `terminal.backend` does not accept. */
 
 /** Backends that Holdfast knows about whether or not it has a driver for them: asking for one is not a spelling mistake. */
-const KNOWN_BACKENDS: readonly unknown[] = ["apptainer", "bubblewrap", "daytona", "kubernetes", "modal", "podman", "singularity", "ssh"];
+const KNOWN_BACKENDS: readonly unknown[] = [
+  "apptainer",
+  "bubblewrap",
+  "daytona",
+  "kubernetes",
+  "modal",
+  "podman",
+  "singularity",
+  "ssh",
+  "vercel_sandbox",
+];
 
 /** The hint for a refused backend, if its name is a known one. */
 export function missingDriverHint(refused: unknown): string | undefined {

@@ -18,7 +18,11 @@ export const sandboxOptions = {
   }),
   cwd: option(z.nullable(z.string()), {
     default: null,
-    help: "Directory in which new sessions begin; not set: the caller's directory on local, the backend's own elsewhere",
+    help: "Directory in which new sessions begin; not set, or `.`: the caller's directory on local, the backend's own elsewhere",
+  }),
+  persistent_shell: option(z.boolean(), {
+    default: true,
+    help: "Calls continue their session; false: each begins anew, and nothing of it but files and processes stays",
   }),
   timeout: option(z.number().check(z.positive(), z.maximum(LONGEST_SECONDS)), {
     default: 180,
@@ -28,9 +32,9 @@ export const sandboxOptions = {
     default: "auto",
     help: "Use holdfastd in sandboxes, for quick calls, background processes and terminals: auto uses it where it was built, required fails without it",
   }),
-  lifetime_seconds: option(z.int().check(z.minimum(1), z.maximum(LONGEST_SECONDS)), {
+  lifetime_seconds: option(seconds, {
     default: 300,
-    help: "Seconds without use after which a process lets go of a sandbox; one that does not persist is then removed",
+    help: "Seconds without use after which a process lets go of a sandbox; one that does not persist is then removed; 0 = as soon as nobody uses it",
   }),
   idle_stop_seconds: option(seconds, {
     default: 0,

@@ -1,6 +1,8 @@
 /** @module A sandbox in use: calls and sessions on top of a connection, the same for every driver. */
 import type { Clock } from "../base/clock.ts";
-import { HoldfastError } from "../base/errors.ts";
+import { describeError, HoldfastError } from "../base/errors.ts";
+import { randomId } from "../base/ids.ts";
+import { DEFAULT_SESSION, parseSessionName } from "../base/names.ts";
 import { suggest } from "../base/suggest.ts";
 import type { CallOptions, CallResult, Command } from "./call.ts";
 import { type DaemonStatus, daemonStatus } from "./daemon/status.ts";
@@ -10,7 +12,7 @@ import { filesOf } from "./files-over-spawn.ts";
 import type { OutputLimits } from "./output/recorder.ts";
 import type { Processes } from "./process.ts";
 import { createProcesses } from "./processes.ts";
-import { runCall } from "./run-call.ts";
+import { type CallMachinery, runCall } from "./run-call.ts";
 import { createSandboxFiles } from "./sandbox-files.ts";
 import { createSessions, type SessionInfo } from "./session/sessions.ts";
 
@@ -37,19 +39,33 @@ export interface SandboxOptions {
   defaultTimeoutMs: number;
   /** Where sessions begin: absolute inside the sandbox, or beginning with `~`. Null: in a directory that was deleted. */
   startDirectory: string | null;
+  /**
+   * False: each call has a session to itself, which goes with it.
+   * @default true
+   */
+  keepSessions?: boolean;
 }
 
-export function createSandbox({ ref, connection, clock, limits, defaultTimeoutMs, startDirectory }: SandboxOptions): Sandbox {
+export function createSandbox({
+  ref,
+  connection,
+  clock,
+  limits,
+  defaultTimeoutMs,
+  startDirectory,
+  keepSessions = true,
+}: SandboxOptions): Sandbox {
   const files = filesOf(connection);
   const image = ref.settings?.image;
   const sessions = createSessions({ connection, files, clock, startDirectory, image });
   // Told once, with the first result.
   let restarted = connection.restarted ?? false;
   const machinery = { connection, files, sessions, image, clock, limits, defaultTimeoutMs };
+  const call = keepSessions ? runCall : runAlone;
   return {
     ref,
     async run(command, options) {
-      const result = await runCall(machinery, command, options);
+      const result = await call(machinery, command, options);
       if (!restarted) return result;
       restarted = false;
       return { ...result, restarted: true };
@@ -69,4 +85,22 @@ export function createSandbox({ ref, connection, clock, limits, defaultTimeoutMs
     files: createSandboxFiles(connection),
     status: async () => (connection.daemon ? daemonStatus(connection.daemon.link) : null),
   };
+}
+
+/** In a session that nobody else sees: nothing is restored, and nothing stays of it. */
+async function runAlone(machinery: CallMachinery, command: Command, options: CallOptions = {}): Promise<CallResult> {
+  const asked = parseSessionName(options.session ?? DEFAULT_SESSION);
+  const session = `call-${randomId(8)}`;
+  const remove = () => machinery.sessions.remove(session);
+  const result = await runCall(machinery, command, { ...options, session }).catch(async (error: unknown) => {
+    // What the call failed of is what counts; a sandbox that is gone has no sessions left.
+    await remove().catch(() => {});
+    throw error;
+  });
+  const left = await remove().then(
+    () => [],
+    (error: unknown) => [`the state of the call was left behind: ${describeError(error)}`],
+  );
+  const unused = asked === DEFAULT_SESSION ? [] : [`session ${asked} was not used, because terminal.persistent_shell is false`];
+  return { ...result, session: asked, warnings: [...result.warnings, ...unused, ...left] };
 }

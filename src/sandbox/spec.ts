@@ -5,6 +5,8 @@ export interface Mount {
   readonly source: string;
   readonly target: string;
   readonly readOnly: boolean;
+  /** Further options of the engine, as they are written: `z`. Not there when there are none, so that a fingerprint stays what it was. */
+  readonly options?: readonly string[];
 }
 
 export interface SandboxSpec {
@@ -72,7 +74,10 @@ export function settingsOf({ image, keepFiles, env, mounts, limits, hostUser, ne
     [FILES]: keepFiles ? "kept" : "dropped",
     ...Object.fromEntries(Object.entries(env).map(([name, value]) => [`variable ${name}`, secret(value)])),
     ...Object.fromEntries(
-      mounts.map(({ source, target, readOnly }) => [`mount at ${target}`, `${source}${readOnly ? ", read-only" : ""}`]),
+      mounts.map(({ source, target, readOnly, options = [] }) => [
+        `mount at ${target}`,
+        [source, ...(readOnly ? ["read-only"] : []), ...options].join(", "),
+      ]),
     ),
     cpu: amount(limits.cpu),
     memory: amount(limits.memoryMb, " MB"),

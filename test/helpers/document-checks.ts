@@ -2,6 +2,7 @@
 import { existsSync } from "node:fs";
 import { dirname, join, normalize } from "node:path";
 import { ERROR_KINDS } from "../../src/base/errors.ts";
+import { OTHER_VARIABLES } from "../../src/config/hermes.ts";
 import { CONFIG_KEYS } from "../../src/config/schema.ts";
 import { type Page, ROOT } from "./markdown.ts";
 
@@ -29,7 +30,7 @@ export function missingPaths({ path, spans }: Page): string[] {
 
 /** Keys and variables of the configuration. */
 export function unknownKeys(page: Page): string[] {
-  const known = new Set(CONFIG_KEYS.flatMap(({ key, variable }) => [key, variable]));
+  const known = new Set([...CONFIG_KEYS.flatMap(({ key, variable }) => [key, variable]), ...Object.keys(OTHER_VARIABLES)]);
   return wordsOf(page, /(?<![./\w])(?:terminal|kanban)\.[a-z][a-z_]*[a-z](?!\w|…|\()|\bTERMINAL_[A-Z_]*[A-Z]\b(?!…)/g)
     .filter((word) => !known.has(word.text))
     .map(describeWord);

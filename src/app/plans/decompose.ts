@@ -1,5 +1,6 @@
 /** @module Splits one task of triage into several by a model, once and as a whole (K35). */
 import { HoldfastError } from "../../base/errors.ts";
+import { DEFAULT_PROFILE } from "../../base/names.ts";
 import type { Task } from "../../board/task.ts";
 import { readSettings } from "../../dispatcher/settings.ts";
 import type { Model } from "../../model/client.ts";
@@ -70,14 +71,17 @@ interface Assignment {
   readonly warnings: string[];
 }
 
-/** Only a profile that is there. */
-function assigneeOf({ assignee, title }: PlannedPart, { names, defaultAssignee, warnings }: Assignment): string | null {
+/** Only a profile that is there; the last of them always is, so nothing is left that nobody would ever take (K35). */
+function assigneeOf({ assignee, title }: PlannedPart, { names, defaultAssignee, warnings }: Assignment): string {
   const wanted = assignee?.toLowerCase() ?? null;
   if (wanted !== null && names.has(wanted)) return wanted;
-  const instead = defaultAssignee !== null && names.has(defaultAssignee) ? defaultAssignee : null;
+  const configured = defaultAssignee !== null && names.has(defaultAssignee);
+  const instead = configured ? defaultAssignee : DEFAULT_PROFILE;
   if (wanted !== null) {
-    const what = instead === null ? "so it is left unassigned" : `so it goes to kanban.default_assignee, ${instead}`;
-    warnings.push(`there is no profile ${JSON.stringify(wanted.slice(0, 80))} for ${JSON.stringify(title)}, ${what}`);
+    const whose = configured ? "kanban.default_assignee, " : "the profile ";
+    warnings.push(
+      `there is no profile ${JSON.stringify(wanted.slice(0, 80))} for ${JSON.stringify(title)}, so it goes to ${whose}${instead}`,
+    );
   }
   return instead;
 }

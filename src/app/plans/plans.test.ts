@@ -35,7 +35,7 @@ async function setUp(script: readonly Answer[], { config = {}, ...options }: Tes
 }
 
 describe("K35 decompose", () => {
-  test("makes linked tasks of one, which waits for all of them and belongs to the orchestrator", async () => {
+  test("makes linked tasks of one, which waits for all of them and belongs to the orchestrator; none is left to nobody", async () => {
     await using given = await setUp([ANSWER], { config: { "kanban.orchestrator_profile": "bob" } });
     const { app, store, idea, server } = given;
     const task = await idea("build it", "x".repeat(9000));
@@ -43,10 +43,12 @@ describe("K35 decompose", () => {
     const children = await Promise.all((result?.children ?? []).map((id) => store.getTask(id)));
     expect(children.map(({ title, assignee, status, priority, tenant }) => [title, assignee, status, priority, tenant])).toEqual([
       ["first", "ada", "ready", 3, "acme"],
-      ["second", null, "todo", 3, "acme"],
-      ["third", null, "ready", 3, "acme"],
+      ["second", "default", "todo", 3, "acme"],
+      ["third", "default", "ready", 3, "acme"],
     ]);
-    expect(result?.warnings).toEqual([expect.stringContaining('there is no profile "nobody-known"')]);
+    expect(result?.warnings).toEqual([
+      expect.stringMatching(/^there is no profile "nobody-known" for "second", so it goes to the profile default$/),
+    ]);
     expect(await store.getTask(task.id)).toMatchObject({ status: "todo", assignee: "bob" });
     expect((await store.parents(task.id)).map(({ id }) => id)).toEqual(result?.children);
     const asked = JSON.parse(server.requests[0]?.body.messages[1]?.content ?? "{}");

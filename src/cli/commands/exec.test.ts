@@ -38,6 +38,26 @@ describe("exec", () => {
     expect(await readdir(join(cli.home, "output"))).toEqual([basename(outputFile)]);
   });
 
+  test("S48 with persistent_shell: false each call begins anew, and leaves files and processes, but no session", async () => {
+    await using cli = await createTestCli();
+    const env = { TERMINAL_PERSISTENT_SHELL: "off" };
+    const run = (...args: string[]) => cli.run(["exec", ...args], { env });
+    expect(await run("export KEPT=1; alias a=b; f() { :; }; cd /; echo note >~/note; pwd")).toMatchObject({ status: 0, stdout: "/\n" });
+    const look = 'pwd; echo "[$KEPT]"; type -t f; alias; cat ~/note';
+    expect(await run(look)).toEqual({ status: 0, stdout: `${cli.directory}\n[]\nnote\n`, stderr: "" });
+    expect(await run("exit 3")).toMatchObject({ status: 3 });
+    expect(await cli.json(["session", "ls"], { env })).toEqual([]);
+    expect(await run("--session", "mine", 'echo "[$KEPT]"')).toEqual({
+      status: 0,
+      stdout: "[]\n",
+      stderr: "warning: session mine was not used, because terminal.persistent_shell is false\n",
+    });
+    // What there was before is there again without it.
+    expect(await cli.run(["exec", "export KEPT=2"])).toMatchObject({ status: 0 });
+    expect((await run('echo "[$KEPT]"')).stdout).toBe("[]\n");
+    expect((await cli.run(["exec", 'echo "[$KEPT]"'])).stdout).toBe("[2]\n");
+  });
+
   test("finds directory, variables, functions and aliases again, per session and per task", async () => {
     await using cli = await createTestCli();
     await cli.run(["exec", "--", "mkdir -p sub; cd sub; export COLOUR=red; greet() { echo hi $1; }; alias shout='echo LOUD'"]);

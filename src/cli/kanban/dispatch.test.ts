@@ -65,6 +65,28 @@ test(
 );
 
 test(
+  "S48 K20 dispatch --failure-limit counts in place of kanban.failure_limit",
+  async () => {
+    await using cli = await withWorker("ada");
+    await cli.run(["config", "set", "worker.command", '["false"]', "-p", "ada"]);
+    await set(cli, "failure_limit", "9");
+    await set(cli, "retry_backoff_seconds", "0");
+    const task = (await cli.run(["kanban", "create", "x", "--assignee", "ada"])).stdout.trim();
+    await cli.runProcess(["kanban", "dispatch"]);
+    await untilWorkerEnded(cli, task);
+    expect((await cli.runProcess(["kanban", "dispatch", "--failure-limit", "1", "--json"])).status).toBe(0);
+    expect(await cli.json(["kanban", "show", task])).toMatchObject({ task: { status: "blocked" } });
+    for (const wrong of ["0", "-1", "1.5", "x"]) {
+      expect(await cli.run(["kanban", "dispatch", "--failure-limit", wrong])).toMatchObject({
+        status: 2,
+        stderr: expect.stringContaining("--failure-limit needs a whole number from 1 up"),
+      });
+    }
+  },
+  SLOW,
+);
+
+test(
   "K26 K32 K33 dispatch --watch --json prints a line for each pass that did something; settings are told, also one that names no profile",
   async () => {
     await using cli = await withWorker("ada");

@@ -27,6 +27,11 @@ export const registerDispatch: RegisterVerb = (command, { runner }) => {
   const dispatch = kanbanVerb(command, "dispatch", "look over the board: end what must end, start workers for what is ready")
     .option("--dry-run", "say what would happen, and change nothing")
     .option("--max <n>", "start at most so many workers", numberFor("--max", { whole: true, example: "2" }))
+    .option(
+      "--failure-limit <n>",
+      "block a task after so many failures in a row, in place of kanban.failure_limit",
+      numberFor("--failure-limit", { least: 1, whole: true, example: "3" }),
+    )
     .option("--watch", "go on until Ctrl-C, on all boards; workers then stay")
     .action(() =>
       runner.run(dispatch, async (invocation) => {
@@ -35,7 +40,12 @@ export const registerDispatch: RegisterVerb = (command, { runner }) => {
           refuseUnkept(flags);
           return await watch(invocation);
         }
-        const input = { board: flags.board as string | undefined, dryRun: flags.dryRun === true, max: flags.max as number | undefined };
+        const input = {
+          board: flags.board as string | undefined,
+          dryRun: flags.dryRun === true,
+          max: flags.max as number | undefined,
+          failureLimit: flags.failureLimit as number | undefined,
+        };
         const result = await dispatchOnce.run(app, input);
         const lines = describeResult(result, { dryRun: input.dryRun, errors: await startErrors(app, result) });
         if (flags.json) terminal.json(result);
@@ -72,7 +82,7 @@ async function watch({ app, terminal, flags }: VerbInvocation): Promise<number> 
       flags.debug ? terminal.log(record) : record.level === "info" ? terminal.note(inWords(record)) : terminal.warn(record.message),
   });
   (await app.kanban()).person("dispatching");
-  const dispatching = await openDispatching(app, { stays: true, log });
+  const dispatching = await openDispatching(app, { stays: true, failureLimit: flags.failureLimit as number | undefined, log });
   const printer = flags.json ? printJson(terminal) : printWords(app, terminal);
   const left = createWorkersLeft(app, terminal);
   const service = dispatching.watch((board, result) => {

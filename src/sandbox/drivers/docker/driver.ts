@@ -28,7 +28,8 @@ import { createLabels } from "./labels.ts";
 import { findLeftovers, isLive, recordedRuns, YOUNGEST_MS } from "./leftovers.ts";
 import { createDiskKnowledge, engineVersion } from "./limits.ts";
 import { createMaker } from "./make-container.ts";
-import { refuseOwnArgs } from "./own-args.ts";
+import { makeSources } from "./mount-sources.ts";
+import { refuseOwnArgs, takeName } from "./own-args.ts";
 import { otherRuns, placeOf, removePlace, removeRun, removeUnused, runOf } from "./place.ts";
 import { createOrphanReaper } from "./reap-orphans.ts";
 import { createTreeRemover } from "./remove-as-root.ts";
@@ -38,6 +39,8 @@ import { reachesHost, weakeningArgs } from "./weakening-args.ts";
 const NAME = "docker";
 const TOP_LIMIT_MS = 10_000;
 const CREATE_ATTEMPTS = 5;
+/** The second is what Hermes calls it. */
+const ENGINE_VARIABLES = ["HOLDFAST_DOCKER_BINARY", "HERMES_DOCKER_BINARY"];
 const NO_DISK_LIMIT =
   "new sandboxes have no limit of their disk, because the engine's storage has none: terminal.container_disk has no effect";
 
@@ -47,7 +50,10 @@ export function createDriver(context: DriverContext): SandboxDriver {
   const labels = createLabels(settings.label_prefix);
   let found: CheckedEngine | undefined;
   const engine = async (): Promise<CheckedEngine> => {
-    const override = context.variable("HOLDFAST_DOCKER_BINARY") ?? null;
+    const [override = null] = ENGINE_VARIABLES.flatMap((name) => {
+      const value = context.variable(name);
+      return value ? { name, value } : [];
+    });
     found ??= checkEngine(createEngine(findEngine({ override, path: hostEnv.PATH ?? "", exists: isExecutable }), { env: hostEnv, clock }), {
       env: hostEnv,
       // Under another prefix the same engine shows other containers.
@@ -108,17 +114,20 @@ export function createDriver(context: DriverContext): SandboxDriver {
   const make = createMaker({ driver: NAME, root, labels, containers, disk, engine, context, recordOf, remove, removeHalfMade });
   /** One that is there needs no image any more. */
   const withoutImage = async (owner: Owner, spec: SandboxSpec, options: Abortable): Promise<SandboxRef> => {
-    const existing = spec.persist ? await byName(owner, options) : null;
+    const existing = spec.persist ? await byName(owner, spec, options) : null;
     if (existing) return existing;
     throw new HoldfastError("sandbox-create-failed", `there is no image ${imageOf(spec)}`, { facts: { image: imageOf(spec) } });
   };
-  const byName = async (owner: Owner, options: Abortable): Promise<SandboxRef | null> => {
-    const name = labels.containerName(owner);
+  const byName = async (owner: Owner, spec: SandboxSpec, options: Abortable): Promise<SandboxRef | null> => {
+    const { name: given } = takeName(spec.extraArgs);
+    const name = given ?? labels.containerName(owner);
     const container = await containers.find(name, options);
     if (container === null) return null;
     if (ownerOf(container, owner)) return toRef(container, owner);
     throw new HoldfastError("sandbox-create-failed", `a container that is not ours is called ${name}`, {
-      hint: "rename or remove it",
+      hint: given
+        ? "each task has a container of its own: leave --name out of docker_extra_args, or rename that one"
+        : "rename or remove it",
       facts: { container: container.id, name },
     });
   };
@@ -205,6 +214,7 @@ export function createDriver(context: DriverContext): SandboxDriver {
       // The reaper passes over an engine that hangs, so whoever wants a container would wait twice as long to hear of it.
       await (await engine()).facts(options);
       await reapOrphans(owner);
+      await makeSources(spec.mounts, log);
       const image = images.get(imageOf(spec)) ?? (await containers.image(imageOf(spec), options));
       if (image === null) return withoutImage(owner, spec, options);
       for (let attempt = 0; attempt < CREATE_ATTEMPTS; attempt++) {
@@ -214,7 +224,7 @@ export function createDriver(context: DriverContext): SandboxDriver {
           });
         });
         // Null: somebody was quicker, and may already have removed it again.
-        const either = made?.ref ?? (await byName(owner, options));
+        const either = made?.ref ?? (await byName(owner, spec, options));
         if (made?.daemon) fresh.add(made.ref.id);
         if (made) own.add(made.ref.id);
         if (either) return either;

@@ -3,7 +3,11 @@ import { findEngine } from "./find-engine.ts";
 
 /** What is found on a machine that has exactly these programs. */
 const find = (programs: string[], { override = null, path = "/a:/b" }: { override?: string | null; path?: string } = {}) =>
-  findEngine({ override, path, exists: (candidate) => programs.includes(candidate) });
+  findEngine({
+    override: override === null ? null : { name: "HERMES_DOCKER_BINARY", value: override },
+    path,
+    exists: (candidate) => programs.includes(candidate),
+  });
 
 const DESKTOP = "/Applications/Docker.app/Contents/Resources/bin/docker";
 const notFound = (text: string) => expect.objectContaining({ code: "engine-not-found", message: expect.stringContaining(text) });
@@ -18,12 +22,13 @@ test("S1 the program that is named is used, by its path or by its name on PATH",
   const machine = ["/a/docker", "/b/podman", "/x/nerdctl"];
   expect(find(machine, { override: "/x/nerdctl" })).toBe("/x/nerdctl");
   expect(find(machine, { override: "podman" })).toBe("/b/podman");
-  expect(find(machine, { override: "" })).toBe("/a/docker");
 });
 
 test("S1 one that is named and missing is an error, not another engine", () => {
   for (const override of ["/x/docker", "nerdctl", "./docker", "a/docker"])
-    expect(() => find(["/a/docker", "./docker", "a/docker", "/a/a/docker"], { override })).toThrow(notFound(override));
+    expect(() => find(["/a/docker", "./docker", "a/docker", "/a/a/docker"], { override })).toThrow(
+      notFound(`: HERMES_DOCKER_BINARY names "${override}"`),
+    );
 });
 
 test("S1 nothing found says so", () => {

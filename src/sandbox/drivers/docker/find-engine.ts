@@ -3,8 +3,8 @@ import { isAbsolute, join } from "node:path";
 import { HoldfastError } from "../../../base/errors.ts";
 
 export interface FindEngineOptions {
-  /** HOLDFAST_DOCKER_BINARY: a path, or a name to look for. */
-  readonly override: string | null;
+  /** Of the variable that names one: a path, or a name to look for. */
+  readonly override: { readonly name: string; readonly value: string } | null;
   /** The value of PATH. */
   readonly path: string;
   /** Whether there is a program under an absolute path. */
@@ -30,13 +30,13 @@ export function findEngine({ override, path, exists }: FindEngineOptions): strin
   // An entry that is relative, or empty, means the current directory, where a repository could put a program of its own.
   const directories = path.split(":").filter((directory) => isAbsolute(directory));
   const onPath = (name: string) => directories.map((directory) => join(directory, name));
-  const candidates = override ? namedCandidates(override, onPath) : [...PROGRAMS.flatMap(onPath), ...KNOWN_PLACES];
+  const candidates = override ? namedCandidates(override.value, onPath) : [...PROGRAMS.flatMap(onPath), ...KNOWN_PLACES];
   const found = candidates.find((candidate) => exists(candidate));
   if (found !== undefined) return found;
-  const named = override ? `: HOLDFAST_DOCKER_BINARY names ${JSON.stringify(override)}` : "";
+  const named = override ? `: ${override.name} names ${JSON.stringify(override.value)}` : "";
   throw new HoldfastError("engine-not-found", `Docker executable not found in PATH or known install locations${named}`, {
-    hint: override ? "correct HOLDFAST_DOCKER_BINARY: the absolute path of a program, or the name of one on PATH" : undefined,
-    facts: { override, path },
+    hint: override ? `correct ${override.name}: the absolute path of a program, or the name of one on PATH` : undefined,
+    facts: { override: override?.value ?? null, path },
   });
 }
 

@@ -22,6 +22,7 @@ import type { RemoveHalfMade } from "./half-made.ts";
 import type { Labels } from "./labels.ts";
 import { createLimitedRun, type LineFor } from "./limited-run.ts";
 import type { DiskKnowledge } from "./limits.ts";
+import { takeName } from "./own-args.ts";
 import { makePlace, type Place, placeOf, removeRun, runOf } from "./place.ts";
 import { callerIds, planRun } from "./plan-run.ts";
 import type { RemoveTree } from "./remove-as-root.ts";
@@ -95,7 +96,8 @@ export function createMaker({
     const daemon = await daemonIn(image);
     const place = placeOf(root, owner);
     const print = fingerprint(spec);
-    const base = labels.containerName(owner);
+    const { name: given, others: extraArgs } = takeName(spec.extraArgs);
+    const base = given ?? labels.containerName(owner);
     const name = spec.persist ? base : `${base}-${randomId(4)}`;
     const mark = randomId(8);
     const [cidFile, envFile] = [join(place.directory, `cid-${mark}`), join(place.directory, `env-${mark}`)];
@@ -112,7 +114,7 @@ export function createMaker({
         planRun({
           name,
           labels: labels.of(owner, told),
-          spec: { ...spec, limits },
+          spec: { ...spec, limits, extraArgs },
           image,
           imageName: spec.image ?? context.settings.docker_image,
           place,

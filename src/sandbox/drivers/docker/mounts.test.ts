@@ -12,6 +12,9 @@ test.each([
   ["~:/me", { source: "/home/me", target: "/me", readOnly: false }],
   ["/a/../b//c/:/x/./y/", { source: "/b/c", target: "/x/y", readOnly: false }],
   ["cache:/root/.cache", { source: "cache", target: "/root/.cache", readOnly: false }],
+  ["/data:/data:z", { source: "/data", target: "/data", readOnly: false, options: ["z"] }],
+  ["/data:/data:ro,Z", { source: "/data", target: "/data", readOnly: true, options: ["Z"] }],
+  ["/data:/data:rw,rslave", { source: "/data", target: "/data", readOnly: false, options: ["rslave"] }],
 ])("S8 the volume %j is understood", (entry, mount) => expect(parseVolume(entry, { home })).toEqual(mount));
 
 test.each([
@@ -24,6 +27,8 @@ test.each([
   "/data:/x/..",
   "/data:/x:rx",
   "/a:/b:ro:z",
+  "/a:/b:ro,",
+  "/a:/b:z,volume-driver",
   "./a:/b",
   "a/b:/c",
   "~you:/c",
@@ -73,4 +78,11 @@ test("S8 a mount is written in the form that its path allows", () => {
   expect(mountArgs({ ...mount, source: "cache" })).toEqual(["--mount", "type=volume,source=cache,target=/t"]);
   expect(mountArgs({ source: "/a,b", target: "/t", readOnly: true })).toEqual(["-v", "/a,b:/t:ro"]);
   expect(() => mountArgs({ ...mount, source: "/a,b:c" })).toThrow(badValue("/a,b:c"));
+});
+
+test("S8 S48 options of the engine are handed on as they are written", () => {
+  const mount = { source: "/a", target: "/b", readOnly: true };
+  expect(mountArgs(mount)).toEqual(["--mount", "type=bind,source=/a,target=/b,readonly"]);
+  expect(mountArgs({ ...mount, options: ["Z", "rslave"] })).toEqual(["-v", "/a:/b:ro,Z,rslave"]);
+  expect(mountArgs({ ...mount, readOnly: false, options: ["z"] })).toEqual(["-v", "/a:/b:z"]);
 });

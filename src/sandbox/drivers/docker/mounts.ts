@@ -2,28 +2,36 @@
 import { posix } from "node:path";
 import { HoldfastError } from "../../../base/errors.ts";
 import type { Mount } from "../../spec.ts";
+import { VOLUME_OPTION } from "./options.ts";
 
 export const WORKSPACE = "/workspace";
 
 const VOLUME_NAME = /^[A-Za-z0-9][A-Za-z0-9_.-]*$/;
 const BAD_FORM =
-  "each is host:container or host:container:ro; both parts absolute, the host's may begin with ~/ or be the name of a volume";
+  "each is host:container, with :ro or other options of the engine behind it; both parts absolute, the host's may begin with ~/ or be the name of a volume";
 
 /**
- * One entry of `docker_volumes`, `host:container[:ro|:rw]`. As with the engines' own `-v`, a host part without a slash names a volume.
+ * One entry of `docker_volumes`, `host:container[:OPTION,…]`. As with the engines' own `-v`, a host part without a slash names a volume.
  * @throws `config-bad-value`, naming the entry
  */
 export function parseVolume(entry: string, { home }: { home: string }): Mount {
-  const [host = "", target = "", mode = "rw", ...rest] = entry.split(":");
+  const [host = "", target = "", words = "rw", ...rest] = entry.split(":");
   const source = expandHome(host, home);
   const place = normalPath(target);
-  const wellFormed = rest.length === 0 && (mode === "ro" || mode === "rw") && isSource(source) && target.startsWith("/");
+  const all = words.split(",");
+  const options = all.filter((word) => word !== "ro" && word !== "rw");
+  const wellFormed = rest.length === 0 && all.every((word) => VOLUME_OPTION.test(word)) && isSource(source) && target.startsWith("/");
   if (!wellFormed || place === "/")
     throw new HoldfastError("config-bad-value", `${JSON.stringify(entry)} in docker_volumes is not a volume`, {
       hint: BAD_FORM,
       facts: { key: "docker_volumes", entry },
     });
-  return { source: isPath(source) ? normalPath(source) : source, target: place, readOnly: mode === "ro" };
+  return {
+    source: isPath(source) ? normalPath(source) : source,
+    target: place,
+    readOnly: all.includes("ro"),
+    ...(options.length > 0 && { options }),
+  };
 }
 
 export interface MountPlan {
@@ -82,15 +90,18 @@ export function guardHome(realSource: string, { realHome, holdfastHome, allowed 
 }
 
 /** @throws `config-bad-value` for a path that the engines' command lines cannot express. */
-export function mountArgs({ source, target, readOnly }: Mount): string[] {
+export function mountArgs({ source, target, readOnly, options = [] }: Mount): string[] {
   const commas = /[,"]/.test(source + target);
   if (commas && (source + target).includes(":"))
     throw new HoldfastError("config-bad-value", `${source} cannot be mounted: its path has both a colon and a comma or quote`, {
       hint: "rename the directory",
       facts: { source, target },
     });
-  // `-v` would make a directory that is missing, owned by root; `--mount` says that it is missing but splits at commas.
-  if (commas) return ["-v", `${source}:${target}${readOnly ? ":ro" : ""}`];
+  // `--mount` says when a directory has gone meanwhile, where `-v` would make it, owned by root; but it splits at commas and has not all options.
+  if (commas || options.length > 0) {
+    const words = [...(readOnly ? ["ro"] : []), ...options];
+    return ["-v", [source, target, ...(words.length > 0 ? [words.join(",")] : [])].join(":")];
+  }
   const type = isPath(source) ? "bind" : "volume";
   return ["--mount", `type=${type},source=${source},target=${target}${readOnly ? ",readonly" : ""}`];
 }

@@ -4,7 +4,15 @@ import { option } from "../../../base/option.ts";
 import { LONGEST_SECONDS } from "../../options.ts";
 
 const variableName = z.string().check(z.regex(/^[A-Za-z_][A-Za-z0-9_]*$/));
-const volume = z.string().check(z.regex(/^[^:]+:\/[^:]*(?::(?:ro|rw))?$/));
+/** What an engine takes behind the path of a volume: Docker and Podman know different ones, and refuse the other's. */
+export const VOLUME_OPTION =
+  /^(?:ro|rw|z|Z|U|O|r?(?:shared|slave|private|unbindable|bind)|consistent|cached|delegated|(?:no)?(?:copy|exec|dev|suid)|idmap(?:=[^:,]+)?)$/;
+const volume = z.string().check(
+  z.refine((entry) => {
+    const [source, target = "", options = "rw", ...rest] = entry.split(":");
+    return source !== "" && target.startsWith("/") && rest.length === 0 && options.split(",").every((word) => VOLUME_OPTION.test(word));
+  }),
+);
 
 export const options = {
   docker_image: option(z.string().check(z.regex(/^[^-\s]/)), {
@@ -26,8 +34,9 @@ export const options = {
   }),
   docker_forward_env: option(z.array(variableName), {
     default: [],
-    help: "Docker: names of variables taken from the caller, else from the profile's .env; win over docker_env",
+    help: "Docker: names of variables taken from the caller, else from the profile's .env; win over docker_env; a bad name is left out with a warning",
     expected: "a list of variable names (letters, digits and `_`)",
+    skipsBadEntries: true,
   }),
   docker_env: option(z.record(variableName, z.string()), {
     default: {},
@@ -35,7 +44,7 @@ export const options = {
   }),
   docker_volumes: option(z.array(volume), {
     default: [],
-    help: "Docker: directories bound into the sandbox, each host:container or host:container:ro",
+    help: "Docker: directories bound into the sandbox, each host:container, with :ro or other options of the engine behind it; one that is missing is made",
     expected: "a list of host:container or host:container:ro, the container's part absolute",
   }),
   docker_extra_args: option(z.array(z.string()), {

@@ -3,7 +3,7 @@ import { HoldfastError } from "../../../base/errors.ts";
 import { splitShortFlags } from "./short-flags.ts";
 
 /** By them a container is found again, seen to its end, and told from a half-made one. */
-const OURS = new Set(["--name", "--cidfile", "--rm", "--detach", "-d", "--detach-keys", "--pull", "--sig-proxy", "--replace", "--restart"]);
+const OURS = new Set(["--cidfile", "--rm", "--detach", "-d", "--detach-keys", "--pull", "--sig-proxy", "--replace"]);
 const LABELS = new Set(["--label", "-l"]);
 
 /** @throws `config-bad-value`, naming the argument */
@@ -12,12 +12,26 @@ export function refuseOwnArgs(given: readonly string[], { labelPrefix }: { label
   for (const [index, text] of args.entries()) {
     const [flag = "", attached] = split(text);
     if (OURS.has(flag)) throw refusal(flag, "Holdfast sets it itself");
+    if (flag === "--name" && !(attached ?? args[index + 1])) throw refusal(flag, "it has no value");
     if (flag === "--label-file") throw refusal(flag, "a file could hold labels that say whose a container is");
     if (LABELS.has(flag) && (attached ?? args[index + 1] ?? "").startsWith(`${labelPrefix}-`))
       throw refusal(`${flag} ${labelPrefix}-…`, "these labels say whose a container is");
   }
   const [first] = args;
   if (first !== undefined && !first.startsWith("-")) throw refusal(first, "it is no option, so it would be taken for the image");
+}
+
+/** The name that they give to a container, of several the last as with the engine, and the arguments without it. */
+export function takeName(args: readonly string[]): { name: string | null; others: string[] } {
+  let name: string | null = null;
+  const others: string[] = [];
+  for (let index = 0; index < args.length; index++) {
+    const text = args[index] ?? "";
+    const [flag, attached] = split(text);
+    if (flag !== "--name") others.push(text);
+    else name = attached ?? args[++index] ?? null;
+  }
+  return { name, others };
 }
 
 /** `--flag=value` */

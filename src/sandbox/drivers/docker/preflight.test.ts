@@ -101,5 +101,5 @@ test.each(["", "docker 1.2", "null", "{}", '{"Client":{"Version":1}}'])("an answ
 
 function dockerProgram(): string {
   const path = process.env.PATH ?? "";
-  return findEngine({ override: "docker", path, exists: existsSync });
+  return findEngine({ override: { name: "HOLDFAST_DOCKER_BINARY", value: "docker" }, path, exists: existsSync });
 }
