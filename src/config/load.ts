@@ -96,7 +96,8 @@ function readEnvironment(environment: Environment, findings: Findings): void {
   }
 }
 
-function readDotenv(dotenv: Dotenv, file: string, findings: Findings): void {
+/** The names of those that are settings, or meant to be. */
+export function readDotenv(dotenv: Dotenv, file: string, findings: Findings): ReadonlySet<string> {
   for (const { line, message } of dotenv.problems) {
     const source: Source = { kind: "file", file, line };
     findings.addProblem({ code: "config-syntax", message: `${message} (${describeSource(source)})`, source });
@@ -114,6 +115,9 @@ function readDotenv(dotenv: Dotenv, file: string, findings: Findings): void {
         if (value) findings.add(key, value, { source: { kind: "dotenv", variable, file, line }, raw: value });
     }
   }
+  const isSetting = (name: string) =>
+    OWN_VARIABLES.has(name) || Object.hasOwn(OTHER_VARIABLES, name) || variableWithoutEffect(name) !== undefined;
+  return new Set([...byVariable.keys()].filter(isSetting));
 }
 
 const OWN_VARIABLES: ReadonlySet<string> = new Set(CONFIG_KEYS.map((key) => key.variable));

@@ -213,3 +213,68 @@ describe("config edit", () => {
     expect(await copies()).toEqual(before);
   });
 });
+
+describe("config import-hermes", () => {
+  const HERMES = [
+    ...["agent: { max_turns: 5 }", "model:", "  default: tiny", "terminal:", "  env_type: docker", "  timeout: 60"],
+    ...[
+      "  docker_shm_size: 1g",
+      "  docker_forward_env: [GOOD, 'BAD NAME']",
+      "  docker_volumes: nonsense",
+      "  nosuch: 1",
+      "kanban:",
+      "  failure_limit: 4",
+      "",
+    ],
+  ].join("\n");
+  const ENV = "TERMINAL_CONTAINER_CPU=2\nTERMINAL_TIMEOUT=99\nTERMINAL_TEMP_DIR=/x\nOPENROUTER_API_KEY=sk-very-secret\n";
+
+  test("S48 says line by line what it took and what not, without a value, and what was set before stays", async () => {
+    await using cli = await createTestCli();
+    const theirs = join(cli.env.HOME ?? "", ".hermes");
+    await mkdir(theirs, { recursive: true });
+    await writeFile(join(theirs, "config.yaml"), HERMES);
+    await writeFile(join(theirs, ".env"), ENV);
+    const file = await writeConfig(cli, "# mine\nterminal:\n  timeout: 7\n");
+    const { status, stdout, stderr } = await cli.run(["config", "import-hermes"]);
+    expect({ status, lines: stdout.trimEnd().split("\n"), stderr }).toEqual({
+      status: 0,
+      stderr: `note: 5 settings are in ${file} now\n`,
+      lines: [
+        `took terminal.backend from ${theirs}/config.yaml line 5`,
+        `took terminal.container_cpu from TERMINAL_CONTAINER_CPU in ${theirs}/.env line 1`,
+        `took terminal.docker_forward_env from ${theirs}/config.yaml line 8`,
+        `took kanban.failure_limit from ${theirs}/config.yaml line 12`,
+        `took model.name from ${theirs}/config.yaml line 3`,
+        `left terminal.timeout is set here already (${file} line 3), so that of ${theirs}/config.yaml line 6 was not taken`,
+        expect.stringMatching(/^left terminal\.docker_shm_size has no effect in Holdfast: .*config\.yaml line 7\)$/),
+        expect.stringMatching(/^left terminal\.docker_forward_env: "BAD NAME" is not a valid name/),
+        expect.stringMatching(/^left agent in .* is no section of Holdfast/),
+        expect.stringMatching(/^left TERMINAL_TEMP_DIR has no effect in Holdfast/),
+        expect.stringMatching(/^left terminal\.docker_volumes must be .*config\.yaml line 9\)/),
+        expect.stringMatching(/^left there is no configuration key "terminal\.nosuch"/),
+        `left OPENROUTER_API_KEY: no settings, so copy what you need into ${join(cli.home, ".env")}`,
+      ],
+    });
+    expect(await readFile(file, "utf8")).toMatch(/^# mine\nterminal:\n {2}timeout: 7\n/);
+    expect(await cli.json(["config", "get", "terminal.backend"])).toMatchObject({ value: "docker" });
+    expect(await cli.json(["config", "get", "model.name"])).toMatchObject({ value: "tiny" });
+    expect(await cli.json(["config", "import-hermes", theirs])).toMatchObject({ taken: [] });
+    expect(await readFile(join(cli.home, "config.yaml"), "utf8")).not.toContain("secret");
+  });
+
+  test("S48 takes what Hermes can be read of, and says so when there is none", async () => {
+    await using cli = await createTestCli();
+    expect(await cli.run(["config", "import-hermes", "nowhere"])).toMatchObject({
+      status: 1,
+      stderr: expect.stringContaining(`there is no config.yaml and no .env in ${join(cli.directory, "nowhere")}`),
+    });
+    await writeFile(join(cli.directory, "config.yaml"), "terminal: [\n");
+    await writeFile(join(cli.directory, ".env"), "TERMINAL_ENV=docker\nbroken\n");
+    const { status, stdout } = await cli.run(["config", "import-hermes", "."]);
+    expect(status).toBe(0);
+    expect(stdout).toMatch(
+      /^took terminal\.backend from TERMINAL_ENV in .*\.env line 1\nleft this is not YAML.*\n(?:left .*\n)*left the line has no `=`/,
+    );
+  });
+});

@@ -1,6 +1,7 @@
 /** @module holdfast config: reading and changing the configuration of a profile. */
 import { configExplain } from "../../app/operations/config-explain.ts";
 import { configGet } from "../../app/operations/config-get.ts";
+import { configImportHermes } from "../../app/operations/config-import-hermes.ts";
 import { configList } from "../../app/operations/config-list.ts";
 import { configPath } from "../../app/operations/config-path.ts";
 import { configSet } from "../../app/operations/config-set.ts";
@@ -91,6 +92,21 @@ export const register: RegisterVerb = (command, { runner }) => {
       }),
     );
   addHelpNotes(explain, { examples: [["holdfast config explain terminal.timeout", "the source, and what it hides"]] });
+
+  const importHermes = addSubverb(command, "import-hermes", "take over the settings of a Hermes home; what is set here already stays")
+    .argument("[dir]", "by default HERMES_HOME, else ~/.hermes")
+    .action((directory?: string) =>
+      runner.run(importHermes, async ({ app, terminal, flags }) => {
+        const result = await configImportHermes.run(app, directory === undefined ? {} : { directory });
+        if (flags.json) return terminal.json(result);
+        for (const { key, source } of result.taken) terminal.line(`took ${key} from ${source}`);
+        for (const what of result.left) terminal.line(`left ${what}`);
+        terminal.note(
+          result.taken.length === 0 ? `nothing was changed in ${result.file}` : `${result.taken.length} settings are in ${result.file} now`,
+        );
+      }),
+    );
+  addHelpNotes(importHermes, { examples: [["holdfast config import-hermes", "says line by line what it took, and what not and why"]] });
 
   const path = addSubverb(command, "path", "print where config.yaml is").action(() =>
     runner.run(path, async ({ app, terminal, flags }) => {

@@ -45,7 +45,7 @@ describe("what is offered", () => {
     ]);
     expect(await offered("-p reviewer --debug ")).toContain("exec");
     expect(await offered("sandbox ")).toEqual(["ls", "inspect", "up", "stop", "prune", "explain", "rm", "reset"]);
-    expect(await offered("config ")).toEqual(["get", "set", "unset", "list", "explain", "path", "edit"]);
+    expect(await offered("config ")).toEqual(["get", "set", "unset", "list", "explain", "import-hermes", "path", "edit"]);
     expect(await offered("nosuch ")).toEqual([]);
   });
 
