@@ -67,7 +67,7 @@ describe("S46 text is read by the kind of the option", () => {
   });
   test.each(["", "a,b", "['a']", '["a"', "{secret"])("%j is no JSON, and the message does not repeat it", (text) => {
     const reading = readOption(list, text);
-    expect(reading).toMatchObject({ ok: false, found: "text that is not JSON", hint: expect.stringContaining("JSON") });
+    expect(reading).toMatchObject({ ok: false, found: "plain text", hint: expect.stringContaining("JSON") });
   });
   test.each([
     ["{}", "a map"],

@@ -68,7 +68,7 @@ function fromJson(option: Option, text: string): Plain {
   } catch {
     // SyntaxError; its message would quote the text.
     const example = option.kind === "list" ? '["a", "b"]' : '{"NAME": "value"}';
-    return { reading: { ...refuse(option, null), found: "text that is not JSON", hint: `write it as JSON, for example ${example}` } };
+    return { reading: { ...refuse(option, null), found: "plain text", hint: `write it as ${example}, which is JSON` } };
   }
 }
 

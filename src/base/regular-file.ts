@@ -4,6 +4,8 @@ import { describeError, HoldfastError, systemCode } from "./errors.ts";
 
 /** Far more than anybody writes; parsing much more than that would look like a program that hangs. */
 const LARGEST_BYTES = 1_000_000;
+/** The reason for refusing a larger one. */
+export const TOO_LARGE = `it is larger than ${LARGEST_BYTES / 1_000_000} MB`;
 
 /**
  * The bytes of the file, or undefined when there is none. Synchronous, because every command begins with it and waking the thread pool
@@ -20,7 +22,7 @@ export function readRegularFile(path: string, unreadable: (reason: string, cause
     }
     // Checked before opening: a pipe would be waited for without end.
     if (!stats.isFile()) throw unreadable(stats.isDirectory() ? "it is a directory" : "it is not a regular file");
-    if (stats.size > LARGEST_BYTES) throw unreadable(`it is larger than ${LARGEST_BYTES / 1_000_000} MB`);
+    if (stats.size > LARGEST_BYTES) throw unreadable(TOO_LARGE);
     return readFileSync(path);
   } catch (error) {
     throw HoldfastError.isInstance(error) ? error : unreadable(reasonOf(error), error);

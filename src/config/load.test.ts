@@ -193,10 +193,27 @@ describe("S46 bad input is an error that names the place", () => {
   test("a list in a variable that is not JSON: what it says stays secret", async () => {
     const error = await failure({ environment: { TERMINAL_DOCKER_ENV: "TOKEN=sk-secret" } });
     expect(error.message).toBe(
-      "terminal.docker_env must be a map of names to strings, not text that is not JSON (environment variable TERMINAL_DOCKER_ENV)",
+      "terminal.docker_env must be a map of names to strings, not plain text (environment variable TERMINAL_DOCKER_ENV)",
     );
     expect(error.hint).toContain("JSON");
     expect(JSON.stringify(error)).not.toContain("secret");
+  });
+
+  test("S8 a list that is plain text is told how to write one", async () => {
+    await yaml("terminal:\n  docker_volumes: x\n");
+    expect(await failure()).toMatchObject({
+      message: `terminal.docker_volumes must be a list of host:container or host:container:ro, the container's part absolute, not plain text (${configFile} line 2)`,
+      hint: 'write it as ["a", "b"], which is JSON',
+    });
+  });
+
+  test("a file that is too large says what to take out of it", async () => {
+    await yaml("# long\n".repeat(150_000));
+    expect(await failure()).toMatchObject({
+      code: "config-unreadable",
+      message: `cannot read ${configFile}: it is larger than 1 MB`,
+      hint: "take out of it what is no configuration",
+    });
   });
 
   test("a backend of which there is no driver", async () => {

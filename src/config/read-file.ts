@@ -1,6 +1,6 @@
 /** @module Reading a configuration file, or saying why it cannot be read. */
 import { HoldfastError } from "../base/errors.ts";
-import { readRegularFile } from "../base/regular-file.ts";
+import { readRegularFile, TOO_LARGE } from "../base/regular-file.ts";
 
 /**
  * The text of the file, a byte order mark included, or undefined when there is none.
@@ -9,7 +9,12 @@ import { readRegularFile } from "../base/regular-file.ts";
 export function readConfigFile(path: string): string | undefined {
   const bytes = readRegularFile(
     path,
-    (reason, cause) => new HoldfastError("config-unreadable", `cannot read ${path}: ${reason}`, { facts: { file: path, reason }, cause }),
+    (reason, cause) =>
+      new HoldfastError("config-unreadable", `cannot read ${path}: ${reason}`, {
+        hint: reason === TOO_LARGE ? "take out of it what is no configuration" : undefined,
+        facts: { file: path, reason },
+        cause,
+      }),
   );
   if (bytes === undefined) return undefined;
   try {
