@@ -138,7 +138,7 @@ static bool greet(struct connection *c, struct payload payload) {
   if (!take(payload, "4m", &f) || f.n[0] != 0x01444648 || !random_bytes(nonce, sizeof nonce)) return false;
   mac_of("client", nonce, f.bytes, c->proof);
   mac_of("daemon", f.bytes, nonce, mac);
-  send_frame(c, 0x81, 0, "1bb", 1, nonce, sizeof nonce, mac, sizeof mac);
+  send_frame(c, 0x81, 0, "1bb", PROTOCOL, nonce, sizeof nonce, mac, sizeof mac);
   c->step = GREETED;
   return true;
 }

@@ -24,7 +24,12 @@
 #include <time.h>
 #include <unistd.h>
 
-#define BUILD "holdfastd 1 (protocol 1)"
+#ifndef PROTOCOL /* tests build older and newer ones */
+#define PROTOCOL 1
+#endif
+#define TEXT(number) TEXT_OF(number)
+#define TEXT_OF(number) #number
+#define BUILD "holdfastd 1 (protocol " TEXT(PROTOCOL) ")"
 #define OWNER(member, type, field) ((type *)((char *)(member)-offsetof(type, field)))
 
 enum {

@@ -119,7 +119,7 @@ export const ERROR_KINDS = {
   },
   "daemon-failed": {
     meaning: "The daemon of a sandbox, holdfastd, could not be started or does not answer. The command did not run.",
-    fix: "See the message; `holdfast sandbox reset` makes the sandbox anew, and `terminal.daemon: off` works without the daemon.",
+    fix: "See the message. With a container, `holdfast sandbox stop --force TASK` ends what runs in it and keeps its files, and the next use starts it with a new daemon. On the local backend `holdfast sandbox rm TASK` does, as files there are your own. With `terminal.daemon: off`, new sandboxes have no daemon.",
     retryable: true,
   },
   "daemon-missing": {

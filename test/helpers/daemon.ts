@@ -10,6 +10,7 @@ import { setTimeout as pause } from "node:timers/promises";
 import { promisify } from "node:util";
 import { systemClock } from "../../src/base/clock.ts";
 import { type DaemonLink, linkDaemon } from "../../src/sandbox/daemon/link.ts";
+import { PROTOCOL_VERSION } from "../../src/sandbox/daemon/wire.ts";
 
 const ROOT = dirname(dirname(import.meta.dirname));
 const SOURCES = join(ROOT, "holdfastd");
@@ -17,8 +18,16 @@ const BUILT = join(ROOT, ".cache/holdfastd");
 const START_LIMIT_MS = 20_000;
 
 /** `debug` has sanitizers and hooks, `release` is what people run: small, and honest about its memory. */
-export type DaemonBuild = "debug" | "release" | "fuzz";
-const PROGRAMS: Readonly<Record<DaemonBuild, string>> = { debug: "holdfastd-debug", release: "holdfastd", fuzz: "holdfastd-fuzz" };
+export type DaemonBuild = "debug" | "release" | "fuzz" | "older" | "newer";
+const PROGRAMS: Readonly<Record<DaemonBuild, string>> = {
+  debug: "holdfastd-debug",
+  release: "holdfastd",
+  fuzz: "holdfastd-fuzz",
+  older: "holdfastd",
+  newer: "holdfastd",
+};
+/** The same program, but that it says to speak another version of the protocol. */
+const OTHER_PROTOCOLS: Partial<Record<DaemonBuild, number>> = { older: PROTOCOL_VERSION - 1, newer: PROTOCOL_VERSION + 1 };
 const builds = new Map<DaemonBuild, Promise<string>>();
 
 export interface DaemonOptions {
@@ -60,8 +69,11 @@ export function buildDaemon(build: DaemonBuild): Promise<string> {
 
 async function make(build: DaemonBuild): Promise<string> {
   await mkdir(BUILT, { recursive: true });
-  await promisify(execFile)("flock", [join(BUILT, "lock"), "make", "-s", "-C", SOURCES, `OUT=${BUILT}`, build]);
-  return join(BUILT, PROGRAMS[build]);
+  const protocol = OTHER_PROTOCOLS[build];
+  const out = protocol === undefined ? BUILT : join(BUILT, `protocol-${protocol}`);
+  const target = protocol === undefined ? [build] : ["release", `PROTOCOL=${protocol}`];
+  await promisify(execFile)("flock", [join(BUILT, "lock"), "make", "-s", "-C", SOURCES, `OUT=${out}`, ...target]);
+  return join(out, PROGRAMS[build]);
 }
 
 export async function startDaemon(directory: string, options: DaemonOptions = {}): Promise<TestDaemon> {

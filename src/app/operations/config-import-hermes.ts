@@ -1,11 +1,12 @@
 /** @module Takes over the settings of a Hermes home (S48). */
 import { homedir } from "node:os";
-import { join, resolve } from "node:path";
+import { join } from "node:path";
 import * as z from "zod/mini";
 import { HoldfastError } from "../../base/errors.ts";
 import { setValue } from "../../config/edit.ts";
 import { readHermesHome } from "../../config/hermes-home.ts";
 import { configFiles } from "../../config/load.ts";
+import { fromCaller } from "../caller-directory.ts";
 import { defineOperation } from "../operation.ts";
 
 export const configImportHermes = defineOperation({
@@ -21,7 +22,7 @@ export const configImportHermes = defineOperation({
     left: z.array(z.string()),
   }),
   async run(app, { directory: given }) {
-    const directory = resolve(app.cwd, given ?? hermesHome(app.environment));
+    const directory = fromCaller(app, given ?? hermesHome(app.environment));
     const { settings, left: notOurs, others, found } = await readHermesHome(directory);
     if (!found)
       throw new HoldfastError("invalid-input", `there is no config.yaml and no .env in ${directory}`, {

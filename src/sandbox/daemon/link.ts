@@ -35,6 +35,8 @@ export interface ChannelHandlers {
 /** Giving it up (`await using`) waits for nothing that is still open on it: the line is closed behind the last channel. */
 export interface DaemonLink extends AsyncDisposable {
   readonly pid: number;
+  /** Of the protocol that the daemon speaks: ours or, see older.ts, an earlier one. */
+  readonly version: number;
   /** @throws `sandbox-lost` when the link is broken, `closed` when it was given up; in both cases nothing was sent */
   open(type: number, payload: Uint8Array, handlers: ChannelHandlers): Channel;
   /** Cuts the line, because the daemon does not do what it should. */
@@ -101,6 +103,7 @@ export async function linkDaemon(stream: DaemonStream, { secret, label, clock }:
   const parser = createFrameParser();
   const { promise: closed, resolve: markClosed } = Promise.withResolvers<void>();
   const ready = Promise.withResolvers<number>();
+  let version = 0;
   let step: "hello" | "ready" | "open" = "hello";
   let nextChannel = 1;
   let broken: HoldfastError | undefined;
@@ -121,12 +124,12 @@ export async function linkDaemon(stream: DaemonStream, { secret, label, clock }:
   const greet = ({ type, channel, payload }: Frame) => {
     if (type !== FROM_DAEMON.hello || channel !== 0) throw protocolError("something else than its greeting");
     const reader = createReader(payload);
-    const version = reader.u8();
+    version = reader.u8();
     const theirs = Buffer.from(reader.bytes(NONCE_BYTES));
     const proof = reader.bytes(NONCE_BYTES);
     reader.end();
-    if (version !== PROTOCOL_VERSION) throw protocolError(`protocol version ${version}`);
     if (!equalBytes(proof, hmacSha256(secret, "daemon", ours, theirs))) throw protocolError("a wrong proof");
+    if (version > PROTOCOL_VERSION) throw newerDaemon(version);
     stream.write(
       encodeFrame(
         FROM_CLIENT.proof,
@@ -192,6 +195,7 @@ export async function linkDaemon(stream: DaemonStream, { secret, label, clock }:
   stream.unref?.();
   return {
     pid,
+    version,
     closed,
     clock,
     open(type, payload, handlers) {
@@ -234,6 +238,14 @@ export async function linkDaemon(stream: DaemonStream, { secret, label, clock }:
 
 function notSent(error: HoldfastError): HoldfastError {
   return new HoldfastError(error.code, error.message, { facts: { ...error.facts, mayHaveRun: false }, cause: error });
+}
+
+function newerDaemon(version: number): HoldfastError {
+  const versions = `it speaks version ${version} of the protocol, this one ${PROTOCOL_VERSION}`;
+  return new HoldfastError("protocol", `the daemon in the sandbox is of a newer version of Holdfast (${versions})`, {
+    hint: "use that version, as whoever started the daemon does; an earlier one cannot speak to it",
+    facts: { protocol: version },
+  });
 }
 
 /** `abandoned`: it is there, but does not answer. */

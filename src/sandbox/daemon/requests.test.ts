@@ -18,6 +18,7 @@ function scriptedLink() {
   let handlers: ChannelHandlers | undefined;
   const link: DaemonLink = {
     pid: 1,
+    version: 1,
     clock: createManualClock(),
     closed: new Promise(() => {}),
     abandon() {},

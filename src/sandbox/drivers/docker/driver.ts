@@ -2,19 +2,22 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { throwIfAborted } from "../../../base/abort.ts";
+import { delay } from "../../../base/clock.ts";
 import { describeError, HoldfastError, wrapError } from "../../../base/errors.ts";
 import { randomId } from "../../../base/ids.ts";
 import type { DaemonLink } from "../../daemon/link.ts";
+import { irreplaceable, isOlder, retire } from "../../daemon/older.ts";
 import type { Abortable, Availability, Connection, Owner, SandboxDriver, SandboxRef } from "../../driver.ts";
 import type { DriverContext } from "../../driver-context.ts";
 import type { SandboxSpec } from "../../spec.ts";
-import { makeSecret, proveLink } from "../shared/daemon-socket.ts";
+import { daemonFailed, makeSecret, proveLink } from "../shared/daemon-socket.ts";
 import { isExecutable } from "../shared/host-connection.ts";
 import { ownerMatches, profileDirectory, sandboxGone } from "../shared/refs.ts";
 import { accessTo } from "./access.ts";
 import { type CheckedEngine, checkEngine } from "./checked-engine.ts";
 import { connectContainer, linkThroughSocket, relayStream, waitForSocket, wasOpened } from "./connect.ts";
 import { createContainers, type ImageFacts } from "./containers.ts";
+import { renewDaemon } from "./daemon-copy.ts";
 import { describeContainer } from "./describe.ts";
 import { disarm } from "./disarm.ts";
 import { createEngine } from "./engine.ts";
@@ -30,7 +33,7 @@ import { createDiskKnowledge, engineVersion } from "./limits.ts";
 import { createMaker } from "./make-container.ts";
 import { makeSources } from "./mount-sources.ts";
 import { refuseOwnArgs, takeName } from "./own-args.ts";
-import { otherRuns, placeOf, removePlace, removeRun, removeUnused, runOf } from "./place.ts";
+import { BIN, otherRuns, placeOf, removePlace, removeRun, removeUnused, runOf } from "./place.ts";
 import { createOrphanReaper } from "./reap-orphans.ts";
 import { createTreeRemover } from "./remove-as-root.ts";
 import { readTop } from "./top.ts";
@@ -39,13 +42,15 @@ import { reachesHost, weakeningArgs } from "./weakening-args.ts";
 const NAME = "docker";
 const TOP_LIMIT_MS = 10_000;
 const CREATE_ATTEMPTS = 5;
+const SUCCESSION_ATTEMPTS = 200;
+const SUCCESSION_PAUSE_MS = 50;
 /** The second is what Hermes calls it. */
 const ENGINE_VARIABLES = ["HOLDFAST_DOCKER_BINARY", "HERMES_DOCKER_BINARY"];
 const NO_DISK_LIMIT =
   "new sandboxes have no limit of their disk, because the engine's storage has none: terminal.container_disk has no effect";
 
 export function createDriver(context: DriverContext): SandboxDriver {
-  const { sandboxDir, hostEnv, settings, audit, swept, clock, log } = context;
+  const { sandboxDir, hostEnv, daemonProgram, settings, audit, swept, clock, log } = context;
   const root = join(sandboxDir, NAME);
   const labels = createLabels(settings.label_prefix);
   let found: CheckedEngine | undefined;
@@ -152,12 +157,13 @@ export function createDriver(context: DriverContext): SandboxDriver {
   };
 
   /** Whether what ran in it before is gone. */
-  const wake = async (ref: SandboxRef, { state, status, name }: InspectedContainer): Promise<boolean> => {
+  const wake = async (ref: SandboxRef, { state, status, name, sources }: InspectedContainer): Promise<boolean> => {
     if (state === "paused") await containers.unpause(ref.id);
     if (state !== "stopped") return false;
     const runDir = runOf(placeOf(root, ref.owner), ref);
     // Whatever ran in it may have removed it, and then it could never start again.
     if (existsSync(runDir)) await makeSecret(runDir, { mode: 0o644 });
+    if (daemonProgram !== null) await renewDaemon(daemonProgram, { sources, directory: join(root, BIN) });
     await start(ref, name);
     return status !== "created";
   };
@@ -175,6 +181,48 @@ export function createDriver(context: DriverContext): SandboxDriver {
   const socketOf = (ref: SandboxRef, { signal }: { signal: AbortSignal | undefined }): Promise<DaemonLink | null> => {
     const runDir = runOf(placeOf(root, ref.owner), ref);
     return waitForSocket(ref.id, runDir, { containers, clock, signal }).catch((error: unknown) => removeUnusable(error, ref));
+  };
+
+  const reach = async (ref: SandboxRef, { signal }: { signal: AbortSignal | undefined }): Promise<DaemonLink> => {
+    const near = await socketOf(ref, { signal });
+    if (near) await keepRecord(ref);
+    const runDir = runOf(placeOf(root, ref.owner), ref);
+    return near ?? proveLink(relayStream((await engine()).program, ref.id, hostEnv), { runDir, clock });
+  };
+  /** Null: the container has not ended yet, or somebody else is starting it. */
+  const startedAnew = async (ref: SandboxRef, { signal }: { signal: AbortSignal | undefined }): Promise<DaemonLink | null> => {
+    throwIfAborted(signal, "the sandbox was not opened");
+    const container = await containers.find(ref.id, signal ? { signal } : {});
+    if (container === null) throw sandboxGone("sandbox-not-found", ref);
+    const stopped = container.state === "stopped";
+    if (stopped) await wake(ref, container);
+    const runDir = runOf(placeOf(root, ref.owner), ref);
+    const link = stopped ? await reach(ref, { signal }) : await linkThroughSocket(runDir, { clock }).catch(unlessGone);
+    if (link === null || !isOlder(link)) return link;
+    await link[Symbol.asyncDispose]();
+    if (stopped) throw irreplaceable(link);
+    return null;
+  };
+  /** The container ends with its idle daemon, and starts again with one of this version: all but what is in memory stays. */
+  const succeed = async (ref: SandboxRef, older: DaemonLink, options: { signal: AbortSignal | undefined }): Promise<DaemonLink> => {
+    const { task } = ref.owner;
+    if (daemonProgram === null) {
+      await older[Symbol.asyncDispose]();
+      throw irreplaceable(older);
+    }
+    const end = `\`holdfast sandbox stop --force ${task}\` ends what runs at once, and all files stay`;
+    await retire(older, { clock, hint: `wait until that has ended, then the next use replaces the daemon; ${end}` });
+    log.info("a container with an idle daemon of an earlier version is started again with one of this version", {
+      container: ref.id,
+      task,
+    });
+    for (let attempt = 0; attempt < SUCCESSION_ATTEMPTS; attempt++) {
+      const link = await startedAnew(ref, options);
+      if (link) return link;
+      await delay(clock, SUCCESSION_PAUSE_MS);
+    }
+    const runDir = runOf(placeOf(root, ref.owner), ref);
+    throw daemonFailed(runDir, "the daemon of an earlier version was ended, but its container did not start again with another one");
   };
 
   return {
@@ -243,6 +291,10 @@ export function createDriver(context: DriverContext): SandboxDriver {
       // A daemon that does not answer may be one of a container that is paused; the engine knows.
       const link = await linkThroughSocket(runOf(place, record), { clock }).catch(unlessGone);
       if (link === null) return null;
+      if (isOlder(link)) {
+        await link[Symbol.asyncDispose]();
+        return null;
+      }
       const { id, fingerprint: print, createdAt, settings: made } = record;
       const ref: SandboxRef = { driver: NAME, id, owner, fingerprint: print, state: "running", createdAt, settings: made };
       const connection = await connectContainer(link, { ref, restarted: false, callVariables: callVariables() }).catch(unlessGone);
@@ -251,20 +303,21 @@ export function createDriver(context: DriverContext): SandboxDriver {
 
     async connect(ref, { signal } = {}): Promise<Connection> {
       throwIfAborted(signal, "the sandbox was not opened");
-      const runDir = runOf(placeOf(root, ref.owner), ref);
       const justMade = fresh.delete(ref.id) ? await socketOf(ref, { signal }).catch(unlessGone) : null;
       if (justMade) return opened(await connectContainer(justMade, { ref, restarted: false, callVariables: callVariables() }), ref);
       const container = await containers.find(ref.id, signal ? { signal } : {});
       if (container === null) throw sandboxGone("sandbox-not-found", ref);
-      const restarted = await wake(ref, container);
+      let restarted = await wake(ref, container);
       if (labels.factsOf(container.labels).daemon !== true) {
         const lines = { engine: await engine(), clientEnv: hostEnv, callVariables: callVariables() };
         const open = connectThroughExec({ ...lines, containers, ref, restarted, clock, signal });
         return opened(await open.catch((error: unknown) => removeUnusable(error, ref)), ref);
       }
-      const near = await socketOf(ref, { signal });
-      if (near) await keepRecord(ref);
-      const link = near ?? (await proveLink(relayStream((await engine()).program, ref.id, hostEnv), { runDir, clock }));
+      let link = await reach(ref, { signal });
+      if (isOlder(link)) {
+        link = await succeed(ref, link, { signal });
+        restarted = true;
+      }
       return opened(await connectContainer(link, { ref, restarted, callVariables: callVariables() }), ref);
     },
 

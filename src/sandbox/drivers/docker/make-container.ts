@@ -23,7 +23,7 @@ import type { Labels } from "./labels.ts";
 import { createLimitedRun, type LineFor } from "./limited-run.ts";
 import type { DiskKnowledge } from "./limits.ts";
 import { takeName } from "./own-args.ts";
-import { makePlace, type Place, placeOf, removeRun, runOf } from "./place.ts";
+import { BIN, makePlace, type Place, placeOf, removeRun, runOf } from "./place.ts";
 import { callerIds, planRun } from "./plan-run.ts";
 import type { RemoveTree } from "./remove-as-root.ts";
 import { reachesHost, weakeningArgs } from "./weakening-args.ts";
@@ -88,7 +88,7 @@ export function createMaker({
   /** Null: without one. */
   const daemonIn = async (image: ImageFacts): Promise<string | null> => {
     const program = daemonFor(image, { daemonProgram, required: context.settings.daemon === "required" });
-    return program && copyDaemon(program, join(root, "bin"));
+    return program && copyDaemon(program, join(root, BIN));
   };
   const callerOf = ({ hostUser }: SandboxSpec) => (hostUser ? callerIds({ log }) : null);
 
@@ -97,8 +97,7 @@ export function createMaker({
     const place = placeOf(root, owner);
     const print = fingerprint(spec);
     const { name: given, others: extraArgs } = takeName(spec.extraArgs);
-    const base = given ?? labels.containerName(owner);
-    const name = spec.persist ? base : `${base}-${randomId(4)}`;
+    const name = nameOf(given ?? labels.containerName(owner), spec);
     const mark = randomId(8);
     const [cidFile, envFile] = [join(place.directory, `cid-${mark}`), join(place.directory, `env-${mark}`)];
     const { quirks } = await (await engine()).facts(options);
@@ -149,6 +148,10 @@ export function createMaker({
       if (!made) await removeHalfMade(halfMade, { owner, createdAt });
     }
   };
+}
+
+function nameOf(base: string, { persist }: SandboxSpec): string {
+  return persist ? base : `${base}-${randomId(4)}`;
 }
 
 /** What the user's own settings take away from the hardening. */

@@ -11,6 +11,8 @@ import { sandboxDirectory } from "../shared/refs.ts";
 import { RECORD_FILE } from "../shared/sandbox-record.ts";
 import type { RemoveTree } from "./remove-as-root.ts";
 
+/** Beside the sandboxes: the copies of holdfastd that they have mounted. */
+export const BIN = "bin";
 /** Files that are only there while a container is made. */
 export const OF_MAKERS = /^(?:cid-|env-|sandbox\.json\.)/;
 /** Until the container's user is seen, who may be any; the directory around it is open to nobody else. */

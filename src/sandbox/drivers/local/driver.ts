@@ -126,6 +126,7 @@ export function createDriver({ sandboxDir, hostEnv, daemonProgram, clock, log }:
         sandboxId: ref.id,
         hostEnv,
         clock,
+        log,
         signal,
       });
       return connectThroughDaemon({

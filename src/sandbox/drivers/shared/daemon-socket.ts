@@ -72,5 +72,11 @@ function readSecret(path: string): Buffer {
 }
 
 export function daemonFailed(runDir: string, reason: string, cause?: unknown): HoldfastError {
-  return new HoldfastError("daemon-failed", `holdfastd cannot be used in ${runDir}: ${reason}`, { facts: { runDir, reason }, cause });
+  // What to do about one of another version is said where that is known.
+  const hint = HoldfastError.isInstance(cause) && "protocol" in cause.facts ? { hint: cause.hint } : {};
+  return new HoldfastError("daemon-failed", `holdfastd cannot be used in ${runDir}: ${reason}`, {
+    facts: { runDir, reason },
+    cause,
+    ...hint,
+  });
 }

@@ -3,9 +3,9 @@ import { execFile } from "node:child_process";
 import { throwIfAborted } from "../../../base/abort.ts";
 import { type Clock, delay } from "../../../base/clock.ts";
 import { describeError } from "../../../base/errors.ts";
+import type { Logger } from "../../../base/log.ts";
 import type { DaemonLink } from "../../daemon/link.ts";
-import { FROM_CLIENT } from "../../daemon/types.ts";
-import { createWriter } from "../../daemon/wire.ts";
+import { irreplaceable, isOlder, retire, stopDaemon } from "../../daemon/older.ts";
 import { connectSocket, daemonFailed, proveLink, SECRET_FILE, SOCKET_FILE } from "./daemon-socket.ts";
 
 /** Marks the daemon and its keepers in the table of processes, with the id of their sandbox. */
@@ -15,6 +15,8 @@ const EXIT_RUNNING = 3;
 /** Another process may have begun to start it, and holds the lock, but does not listen yet. */
 const START_ATTEMPTS = 200;
 const ATTEMPT_PAUSE_MS = 25;
+const WHEN_BUSY =
+  "wait until that has ended, then the next use replaces the daemon; `holdfast sandbox rm TASK` ends what runs, and touches no files but the sessions' own";
 
 export interface HostDaemonOptions {
   /** Of holdfastd. */
@@ -24,6 +26,7 @@ export interface HostDaemonOptions {
   readonly sandboxId: string;
   readonly hostEnv: Readonly<Record<string, string>>;
   readonly clock: Clock;
+  readonly log: Logger;
   readonly signal?: AbortSignal | undefined;
 }
 
@@ -34,14 +37,27 @@ export interface HostDaemon {
 }
 
 export async function openHostDaemon(options: HostDaemonOptions): Promise<HostDaemon> {
-  const { runDir, clock, signal } = options;
+  const { runDir, clock, log, signal } = options;
   let restarted = false;
+  let started = false;
   for (let attempt = 0; attempt < START_ATTEMPTS; attempt++) {
     throwIfAborted(signal, "the sandbox was not opened");
     const found = await connectSocket(runDir);
-    if (typeof found !== "string") return { link: await proveLink(found, { runDir, clock }), restarted };
+    if (typeof found !== "string") {
+      const link = await proveLink(found, { runDir, clock });
+      if (!isOlder(link)) return { link, restarted };
+      if (started) {
+        await link[Symbol.asyncDispose]();
+        throw irreplaceable(link);
+      }
+      await retire(link, { clock, hint: WHEN_BUSY });
+      log.info("an idle daemon of an earlier version makes way for one of this version", { sandbox: options.sandboxId });
+      continue;
+    }
     if (attempt === 0) restarted = found === "dead";
-    if ((await start(options)) === "starting") await delay(clock, ATTEMPT_PAUSE_MS);
+    const begun = await start(options);
+    started ||= begun === "started";
+    if (begun === "starting") await delay(clock, ATTEMPT_PAUSE_MS);
   }
   throw daemonFailed(runDir, "it runs, but does not listen on its socket");
 }
@@ -50,9 +66,7 @@ export async function openHostDaemon(options: HostDaemonOptions): Promise<HostDa
 export async function stopHostDaemon(runDir: string, { clock, graceMs }: { clock: Clock; graceMs: number }): Promise<void> {
   const found = await connectSocket(runDir);
   if (typeof found === "string") return;
-  const link = await proveLink(found, { runDir, clock });
-  link.open(FROM_CLIENT.stop, createWriter().u32(graceMs).done(), { onFrame: () => false, onLost: () => {} });
-  await link.closed;
+  await stopDaemon(await proveLink(found, { runDir, clock }), graceMs);
 }
 
 async function start({ program, runDir, sandboxId, hostEnv }: HostDaemonOptions): Promise<"started" | "starting"> {
