@@ -185,7 +185,7 @@ export async function createApp(options: AppOptions): Promise<App> {
       log.warn(noEffectIn(profile.name, key.key));
     }
     const { openKanban } = await import("./kanban.ts");
-    return openKanban({ root, profile: profile.name, environment, config: shared, clock });
+    return openKanban({ root, profile: profile.name, environment, config: shared, clock, log });
   });
 
   const ofTasks = new Map<string, Promise<App>>();

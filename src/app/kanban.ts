@@ -4,6 +4,7 @@ import { homedir } from "node:os";
 import { dirname, resolve } from "node:path";
 import type { Clock } from "../base/clock.ts";
 import { HoldfastError } from "../base/errors.ts";
+import type { Logger } from "../base/log.ts";
 import { makeDirectory } from "../base/make-directory.ts";
 import { readStateFile } from "../base/regular-file.ts";
 import type { Author } from "../board/author.ts";
@@ -53,15 +54,20 @@ export interface KanbanOptions {
   /** Of `default`. */
   readonly config: LoadedConfig;
   readonly clock: Clock;
+  readonly log: Logger;
 }
 
-export async function openKanban({ root, profile, environment, config, clock }: KanbanOptions): Promise<Kanban> {
+/** So long a worker waits for a database that restarts: what it has to say, above all its last word, would cost a whole run. */
+const WORKER_PATIENCE_MS = 60_000;
+
+export async function openKanban({ root, profile, environment, config, clock, log }: KanbanOptions): Promise<Kanban> {
   const files = boardFiles(root);
   const options = config.values.kanban;
   const location = databaseLocation(options.database, { root, files });
   if (!isUrl(location)) await makeDirectory(dirname(location));
   const worker: WorkerIdentity | null = workerIdentity(environment);
-  const store = await openStore(location, { clock });
+  const onWait = (error: HoldfastError) => log.warn(`${error.message}; trying again for up to ${WORKER_PATIENCE_MS / 1000} s`);
+  const store = await openStore(location, { clock, ...(worker !== null && { patience: { limitMs: WORKER_PATIENCE_MS, onWait } }) });
   const notForWorkers = (what: string, why: string) =>
     new HoldfastError("move-refused", `${what} is out of reach here: ${why}`, { hint: whyWorker(environment) });
   const choice = chooseBoard(environment, files);

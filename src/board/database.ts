@@ -3,6 +3,7 @@
  * compiled once and then only get their values, which is several times quicker.
  */
 import type { CompiledQuery, Kysely } from "kysely";
+import type { WriteOptions } from "./patience.ts";
 import type { Tables } from "./schema.ts";
 
 export type DialectName = "sqlite" | "postgres";
@@ -17,7 +18,7 @@ export interface Database extends AsyncDisposable {
    * Runs `work` in one transaction. It may run more than once: when the database broke a tie between two writers, everything begins anew.
    * @throws what `work` throws, after everything was undone
    */
-  write<T>(work: (session: Session) => Promise<T>): Promise<T>;
+  write<T>(work: (session: Session) => Promise<T>, options?: WriteOptions): Promise<T>;
   /** Without a transaction: two statements may see different states. */
   read<T>(work: (session: Session) => Promise<T>): Promise<T>;
   /** As `read`, but of the events it sees no one with a smaller id will come later. It may wait a moment for those who write. */

@@ -1,15 +1,16 @@
 /** @module The words with which a run ends, or with which a person ends a task that never had one: complete, block, review, changes. */
-import type { Session } from "./database.ts";
+import { first, type Session, statement } from "./database.ts";
 import type { EventKind } from "./events.ts";
 import { refusedToPerson } from "./refusal.ts";
 import { loadCron, needsCron } from "./repeat.ts";
-import { endRun, type Handover, handoverColumns, insertRun, NEW_RUN } from "./runs.ts";
+import { endRun, type Handover, type HandoverColumns, handoverColumns, insertRun, NEW_RUN } from "./runs.ts";
 import { BLOCK_KINDS, type BlockKind, type Outcome, type TaskState } from "./schema.ts";
 import { type ActingAs, type Actor, moverOf, moveTask, promoteChildren, type Standing, standingOf } from "./state.ts";
 import type { StoreContext } from "./store-context.ts";
 import { makeSuccessor } from "./successor.ts";
 import { type Task, toTask } from "./task.ts";
 import { checkAssignee, checkText } from "./task-input.ts";
+import { hashToken } from "./token.ts";
 import type { Action } from "./transitions.ts";
 
 export interface BlockOptions extends Handover {
@@ -18,6 +19,7 @@ export interface BlockOptions extends Handover {
   readonly kind?: "dependency" | Exclude<BlockKind, "gave_up" | "deadline"> | undefined;
 }
 
+/** Of a run, each counts once: the same words again, with the same token, are no mistake and change nothing. */
 export interface EndOperations {
   /** Its children go on at once. Refused while a parent is unfinished. */
   complete(task: string, handover: Handover, actor: Actor): Promise<Task>;
@@ -33,6 +35,17 @@ const NO_GUARD = { guard_reason: null, guard_until: null } as const;
 /** The worker had the last word, so nothing failed. */
 const NO_FAILURES = { failures: 0, violations: 0, last_error: null } as const;
 
+const HANDED_OVER = ["summary", "metadata", "error", "cost", "tokens"] as const satisfies readonly (keyof HandoverColumns)[];
+
+const ENDED_RUN = statement<{ task: string; token: string }, HandoverColumns & { outcome: Outcome | null }>((build, hole) =>
+  build
+    .selectFrom("runs")
+    .select(["outcome", ...HANDED_OVER])
+    .where("task", "=", hole("task"))
+    .where("token_hash", "=", hole("token"))
+    .where("ended_at", "is not", null),
+);
+
 interface Ending {
   readonly action: Action;
   readonly outcome: Outcome;
@@ -44,11 +57,13 @@ interface Ending {
 
 export function endOperations({ database, clock }: StoreContext): EndOperations {
   const end = async (id: string, actor: Actor, ending: Ending): Promise<Task> => {
-    const ended = await database.write(async (session) => {
+    const work = async (session: Session) => {
       const task = await standingOf(session, id);
+      if (await saidBefore(session, task, { actor, ending })) return toTask(task);
       if (ending.action === "complete" && needsCron(task.repeat)) return null;
       return await endWith(session, task, { actor, ending, at: clock.now() });
-    });
+    };
+    const ended = await database.write(work, { repeatable: actor.token !== undefined });
     if (ended !== null) return ended;
     await loadCron();
     return await end(id, actor, ending);
@@ -106,6 +121,22 @@ export function endOperations({ database, clock }: StoreContext): EndOperations 
         payload: { reason },
       }),
   };
+}
+
+/**
+ * The run of this token has ended with just these words. Whoever has not heard the answer may say them again: they count once, whatever
+ * became of the task since.
+ */
+async function saidBefore(
+  session: Session,
+  task: Standing,
+  { actor: { token }, ending }: { actor: Actor; ending: Ending },
+): Promise<boolean> {
+  if (token === undefined || task.run_token === hashToken(token)) return false;
+  const run = await first(session.all(ENDED_RUN, { task: task.id, token: hashToken(token) }));
+  if (run === undefined || run.outcome !== ending.outcome) return false;
+  const columns = handoverColumns(ending.handover);
+  return HANDED_OVER.every((column) => run[column] === columns[column]);
 }
 
 async function endWith(

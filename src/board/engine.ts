@@ -4,6 +4,7 @@ import { HoldfastError } from "../base/errors.ts";
 import { urlWithoutPassword } from "../base/without-password.ts";
 import type { Database } from "./database.ts";
 import { isUrl, LOCATION, misreadLocation, readLocation } from "./location.ts";
+import { createPatience, type Patience, withPatience } from "./patience.ts";
 import { openSqlite } from "./sqlite.ts";
 import type { Store } from "./store.ts";
 import { storeOver } from "./store-operations.ts";
@@ -11,10 +12,13 @@ import { storeOver } from "./store-operations.ts";
 export interface EngineOptions {
   readonly clock: Clock;
   readonly busyLimitMs: number;
+  readonly patience?: Patience | undefined;
 }
 
-export async function openEngine(location: string, { clock, busyLimitMs }: EngineOptions): Promise<Store> {
-  const database = await openDatabase(location, busyLimitMs);
+export async function openEngine(location: string, { clock, busyLimitMs, patience }: EngineOptions): Promise<Store> {
+  const open = () => openDatabase(location, busyLimitMs);
+  const patiently = patience && createPatience({ clock, ...patience });
+  const database = patiently ? withPatience(await patiently(open), patiently) : await open();
   try {
     return await storeOver({ database, clock });
   } catch (error) {

@@ -51,6 +51,16 @@ export interface NoteOperations {
   getAttachment(id: number): Promise<Attachment>;
 }
 
+/** No two attachments share a file, so a second one of a run is the first, said again. */
+const OF_PATH = statement<{ task: string; run: number; path: string }, Selectable<AttachmentTable>>((build, hole) =>
+  build
+    .selectFrom("attachments")
+    .selectAll()
+    .where("task", "=", hole("task"))
+    .where("run", "=", hole("run"))
+    .where("path", "=", hole("path")),
+);
+
 const OF_RUNS = statement<{ task: string }, { files: number; bytes: number | null }>((build, hole) =>
   build
     .selectFrom("attachments")
@@ -78,8 +88,8 @@ export function noteOperations({ database, clock }: StoreContext): NoteOperation
       const query = build.selectFrom("comments").selectAll().where("task", "=", task).orderBy("id");
       return (await database.read((session) => session.query(query.compile()))).map(toComment);
     },
-    addAttachment: (task, { name, path, contentType, size }, actor, quota) =>
-      database.write(async (session) => {
+    addAttachment: (task, { name, path, contentType, size }, actor, quota) => {
+      const work = async (session: Session) => {
         if (checkWhole("size", size) > LARGEST_ATTACHMENT) {
           throw new HoldfastError("too-large", `${JSON.stringify(name)} has ${size} bytes, and ${LARGEST_ATTACHMENT} are the most`, {
             facts: { task, size },
@@ -87,6 +97,8 @@ export function noteOperations({ database, clock }: StoreContext): NoteOperation
         }
         const { board } = await standingOf(session, task);
         const author = await authorOf(session, actor.token === undefined ? actor : { task, token: actor.token });
+        const known = author.run === null ? undefined : await first(session.all(OF_PATH, { task, run: author.run, path }));
+        if (known !== undefined) return toAttachment(known);
         if (author.run !== null && quota !== undefined) await checkQuota(session, { task, name, size, quota });
         const texts = { name: checkLine("name", name), path: checkLine("path", path), content_type: checkLine("contentType", contentType) };
         const row = { task, run: author.run, ...texts, size, added_by: author.name, created_at: clock.now() };
@@ -95,7 +107,9 @@ export function noteOperations({ database, clock }: StoreContext): NoteOperation
         const payload = { attachment: made.id, name };
         await addEvent(session, { board, task, run: author.run, kind: "attached", actor: author.name, at: row.created_at, payload });
         return toAttachment(made);
-      }),
+      };
+      return database.write(work, { repeatable: actor.token !== undefined });
+    },
     async attachments(task) {
       const query = build.selectFrom("attachments").selectAll().where("task", "=", task).orderBy("id");
       return (await database.read((session) => session.query(query.compile()))).map(toAttachment);

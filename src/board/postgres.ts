@@ -21,6 +21,8 @@ const TIES = new Set(["40001", "40P01"]);
 const LOCK_TIMEOUT = "55P03";
 /** A NUL in something that is looked for: what is stored was checked before. */
 const NOT_A_TEXT = "22021";
+/** It restarts, is full, or cannot be reached. What only breaks the connection has no code. */
+const PASSING = /^(?:|08...|53...|57P..|E[A-Z_]+)$/;
 const BIGINT = 20;
 
 // The number of an advisory lock in this database that nobody else is likely to use.
@@ -132,7 +134,9 @@ async function inTransaction<T>(client: ClientBase, { begin, build, work }: Tran
   try {
     const result = await work(session);
     await Promise.all(deferred);
-    await client.query(loud ? COMMIT.loud : COMMIT.quiet);
+    await client.query(loud ? COMMIT.loud : COMMIT.quiet).catch((error: unknown) => {
+      throw TIES.has(codeOf(error)) ? error : new Undecided("nobody knows whether it was committed", { cause: error });
+    });
     return result;
   } catch (error) {
     // What was sent after a failure only hears that there was one.
@@ -216,12 +220,18 @@ function postgresBuilder(): Kysely<Tables> {
   });
 }
 
-function explained(error: unknown, location: string): unknown {
-  if (HoldfastError.isInstance(error)) return error;
+/** The connection broke between the order to commit and its answer. */
+class Undecided extends Error {}
+
+function explained(thrown: unknown, location: string): unknown {
+  if (HoldfastError.isInstance(thrown)) return thrown;
+  const undecided = thrown instanceof Undecided;
+  const error = undecided ? thrown.cause : thrown;
   const code = codeOf(error);
   // What the driver throws is an Error or has a code; the rest are mistakes of ours, which must look like it.
   if (code === "" && (error as object)?.constructor !== Error) return error;
-  const options = { facts: { location, postgres: code }, cause: error };
+  const facts = { location, postgres: code, passing: PASSING.test(code), ...(undecided && { undecided }) };
+  const options = { facts, cause: error };
   if (TIES.has(code) || code === LOCK_TIMEOUT)
     return new HoldfastError("locked", `others kept the board in ${location} for too long`, options);
   if (code === NOT_A_TEXT) return new HoldfastError("invalid-input", "no text of a board holds a NUL byte", options);

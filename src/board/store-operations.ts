@@ -3,6 +3,7 @@ import { boardOperations, ensureDefaultBoard } from "./boards.ts";
 import { claimOperations } from "./claims.ts";
 import { createOperations } from "./create-task.ts";
 import { planOperations } from "./create-tasks.ts";
+import type { Session } from "./database.ts";
 import { deadlineOperations } from "./deadlines.ts";
 import { editOperations } from "./edit-task.ts";
 import { endOperations } from "./end-task.ts";
@@ -33,11 +34,12 @@ import { workerExitOperations } from "./worker-exit.ts";
 
 export async function storeOver(context: StoreContext): Promise<Store> {
   const { database, clock } = context;
-  await database.write(async (session) => {
+  const prepare = async (session: Session) => {
     await lockMigrations(session);
     await migrate(session, database.location);
     await ensureDefaultBoard(session, clock.now());
-  });
+  };
+  await database.write(prepare, { repeatable: true });
   const watching = watchOperations(context);
   return {
     location: database.location,

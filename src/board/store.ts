@@ -18,6 +18,7 @@ import type { LeaderOperations } from "./leaders.ts";
 import type { LinkOperations } from "./links.ts";
 import type { MoveOperations } from "./move-task.ts";
 import type { NoteOperations } from "./notes.ts";
+import type { Patience } from "./patience.ts";
 import type { ReadOperations } from "./read-tasks.ts";
 import type { ReleaseOperations } from "./release.ts";
 import type { RemovalOperations } from "./removal.ts";
@@ -70,13 +71,18 @@ export interface StoreOptions {
   readonly clock?: Clock;
   /** How long to wait for other processes that write to the same file. @default 10000 */
   readonly busyLimitMs?: number;
+  /** What is asked waits while the database is away. Without it, it fails at once. */
+  readonly patience?: Patience | undefined;
 }
 
 /**
  * `location` is the path of a file of SQLite, `:memory:`, or the URL of a PostgreSQL database. The tables are made or brought up to date.
  * @throws `board-too-new`, `board-damaged`, `board-unavailable`
  */
-export async function openStore(location: string, { clock = systemClock, busyLimitMs = BUSY_LIMIT_MS }: StoreOptions = {}): Promise<Store> {
+export async function openStore(
+  location: string,
+  { clock = systemClock, busyLimitMs = BUSY_LIMIT_MS, patience }: StoreOptions = {},
+): Promise<Store> {
   const { openEngine } = await import("./engine.ts");
-  return await openEngine(location, { clock, busyLimitMs });
+  return await openEngine(location, { clock, busyLimitMs, patience });
 }

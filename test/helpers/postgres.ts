@@ -25,6 +25,10 @@ export interface TestPostgres extends AsyncDisposable {
   run(sql: string): Promise<void>;
   /** Ends every connection, and comes back with what it held. */
   restart(): Promise<void>;
+  /** The first half of `restart`. */
+  stop(): Promise<void>;
+  /** The second half. */
+  start(): Promise<void>;
 }
 
 export async function testPostgres(): Promise<TestPostgres> {
@@ -60,6 +64,9 @@ export async function testPostgres(): Promise<TestPostgres> {
     throw error;
   }
   let count = 0;
+  const stop = async () => {
+    await promisify(execFile)(join(bin, "pg_ctl"), ["stop", "--pgdata", server.data, "--mode=fast"], { ...user, cwd: directory });
+  };
   return {
     async createDatabase() {
       count += 1;
@@ -69,9 +76,11 @@ export async function testPostgres(): Promise<TestPostgres> {
     },
     run: (sql) => query(urlOf(directory, "postgres"), sql),
     async restart() {
-      await promisify(execFile)(join(bin, "pg_ctl"), ["stop", "--pgdata", server.data, "--mode=fast"], { ...user, cwd: directory });
+      await stop();
       await start(server);
     },
+    stop,
+    start: () => start(server),
     [Symbol.asyncDispose]: () => place[Symbol.asyncDispose](),
   };
 }

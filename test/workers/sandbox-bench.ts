@@ -57,11 +57,16 @@ export interface SandboxBench {
   untilLogged(claim: Claim, text: string): Promise<string>;
 }
 
+/** The database, as this process and as supervisors and workers reach it. @default the file of a board */
+interface Databases {
+  readonly here: string;
+  readonly there: string;
+}
+
 export async function sandboxBench(
   engine: TestEngine | null,
   variables: Readonly<Record<string, string>> = {},
-  /** Of the board, as a variable of the dispatcher says it; null: the file in its home. */
-  url: string | null = null,
+  databases?: Databases,
 ): Promise<SandboxBench> {
   const directory = await temporaryDirectory();
   const home = join(directory.path, "home");
@@ -80,19 +85,18 @@ export async function sandboxBench(
     ...(engine !== null && engineVariables(engine)),
     ...variables,
   };
-  const database = url ?? files.database;
-  const store = await openStore(database);
+  const store = await openStore(databases?.here ?? files.database);
   const app = await createApp({ environment, cwd: directory.path, program: "the test" });
   const supervisors = createSupervisors({ program: SUPERVISOR, env: environment, directory: files.root, reserve: false });
   const launcher = createLauncher({
     store,
     files,
     home,
-    database,
+    database: databases?.there ?? files.database,
     place: currentPlace("bench"),
     supervisors,
     workerEnv: async (claim, launch) => ({
-      ...workerVariables({ claim, launch, home, database: url, bin, environment, dotenv: {}, images }),
+      ...workerVariables({ claim, launch, home, database: databases?.there ?? null, bin, environment, dotenv: {}, images }),
       HOLDFAST_BIN: bin,
     }),
     reachOf: (claim, launch) => reachOf(app, claim, launch),

@@ -6,7 +6,9 @@ import { removeTaskSandbox } from "../../src/app/sandbox-worker.ts";
 import { writeTaskSettings } from "../../src/app/task-settings.ts";
 import { boardFiles } from "../../src/board/files.ts";
 import { describeEngines } from "../docker/engine-bench.ts";
+import { cutPostgres } from "../helpers/cut-postgres.ts";
 import { POSTGRES_LIMIT_MS, testPostgres } from "../helpers/postgres.ts";
+import { temporaryDirectory } from "../helpers/temporary-directory.ts";
 import { LONG, sandboxBench } from "./sandbox-bench.ts";
 
 describeEngines("a worker in a container", (engine) => {
@@ -236,6 +238,38 @@ END
   );
 
   test(
+    "K17 K29 says its last word once although the database is away, and although its answer is lost",
+    async () => {
+      const server = await testPostgres();
+      onTestFinished(() => server[Symbol.asyncDispose]());
+      const url = await server.createDatabase();
+      const place = await temporaryDirectory();
+      onTestFinished(() => place[Symbol.asyncDispose]());
+      const way = await cutPostgres(url, place.path);
+      onTestFinished(() => way[Symbol.asyncDispose]());
+      const bench = await sandboxBench(engine(), {}, { here: url, there: way.url });
+      const claim = await bench.start(`
+        echo ready; until [ -e go ]; do sleep 0.1; done
+        holdfast kanban complete --summary done --artifact go; echo "status $?"`);
+      await bench.untilLogged(claim, "ready");
+      way.cut();
+      await writeFile(join(await bench.workspace(claim.task.id), "go"), "");
+      // Its supervisor asks each few seconds at most.
+      await way.refused.until(() => way.refused.rings >= 8);
+      way.swallowCommit();
+      way.mend();
+      await bench.over(claim);
+      expect(await bench.log(claim)).toMatch(/trying again for up to 60 s[\s\S]*status 0\n/);
+      expect(way.swallowed.rings).toBe(1);
+      expect(await bench.store.runs({ task: claim.task.id })).toMatchObject([{ id: claim.run.id, outcome: "completed", summary: "done" }]);
+      expect(await bench.store.attachments(claim.task.id)).toHaveLength(1);
+      const kinds = (await bench.store.events({ task: claim.task.id })).map(({ kind }) => kind);
+      expect(kinds.filter((kind) => kind === "completed" || kind === "attached")).toEqual(["attached", "completed"]);
+    },
+    LONG,
+  );
+
+  test(
     "K4 K20 K27 finds its sandbox again in the next run, gets a new one for another workspace, and never works in the wrong one",
     async () => {
       const bench = await sandboxBench(engine());
@@ -317,7 +351,8 @@ END
       // After the bench, which is made later.
       onTestFinished(() => server[Symbol.asyncDispose]());
       const url = await server.createDatabase();
-      const bench = await sandboxBench(engine(), {}, `${url.replace("@", ":a%2Fcorrect-horse%40@")}&sslpassword=correct-horse`);
+      const marked = `${url.replace("@", ":a%2Fcorrect-horse%40@")}&sslpassword=correct-horse`;
+      const bench = await sandboxBench(engine(), {}, { here: marked, there: marked });
       const admit = (yes: boolean) =>
         server.run(`alter database ${new URL(url.replace("@/", "@x/")).pathname.slice(1)} allow_connections ${yes}`);
       // The text of the script is in the container, too.

@@ -62,13 +62,18 @@ describe("a worker on the command line", () => {
       ),
     });
     expect(await cli.run(["kanban", "complete"], { env })).toMatchObject({ status: 0 });
-    for (const args of [["complete"], ["create", "another"]]) {
+    // The same word again is no second one.
+    expect(await cli.run(["kanban", "complete"], { env })).toMatchObject({ status: 0, stderr: expect.stringContaining("is done") });
+    for (const args of [
+      ["complete", "--summary", "more"],
+      ["create", "another"],
+    ]) {
       const { status, stderr } = await cli.run(["kanban", ...args], { env });
       expect(status).toBe(3);
       expect(stderr).toMatch(new RegExp(`^error: run 1 of ${id} has ended \\(completed\\)\nhint: .*\`unset HOLDFAST_TASK `));
       expect(stderr).not.toContain("somebody else");
     }
-    const worker = await cli.run(["kanban", "complete"], { env: { ...env, HOLDFAST_RUN: "1" } });
+    const worker = await cli.run(["kanban", "block", "x"], { env: { ...env, HOLDFAST_RUN: "1" } });
     expect(worker).toMatchObject({ status: 3, stderr: expect.not.stringContaining("unset") });
   });
 

@@ -40,7 +40,7 @@ export const claimCases: Cases = {
     }
     expect((await store.events({ since: before, board, task: id })).map(({ kind }) => kind)).toEqual([]);
     await store.complete(id, {}, { token: current.token });
-    await expect(store.complete(id, {}, { token: current.token })).rejects.toMatchObject(LOST);
+    await expect(store.complete(id, { summary: "more" }, { token: current.token })).rejects.toMatchObject(LOST);
   },
 
   "K17 K34 whoever has no claim any more learns how its run ended, and whoever gets none who has it": async ({ store, taken, clock }) => {
@@ -68,7 +68,7 @@ export const claimCases: Cases = {
       message: `run ${again.run.id} of ${id} has ended (completed)`,
       hint: expect.not.stringContaining("somebody else"),
     };
-    await expect(store.complete(id, {}, { token: again.token })).rejects.toMatchObject(done);
+    await expect(store.block(id, { reason: "x" }, { token: again.token })).rejects.toMatchObject(done);
     await expect(store.createTask({ title: "x" }, { task: id, token: again.token })).rejects.toMatchObject(done);
     await expect(store.heartbeat(id, "0".repeat(32))).rejects.toThrow(`the token is not that of the current run of ${id}`);
   },

@@ -1,5 +1,8 @@
 /** @module Cases: links, moves, and what they leave behind. */
 import { expect } from "vitest";
+import type { AttachmentQuota } from "../../../src/board/notes.ts";
+import type { Actor } from "../../../src/board/state.ts";
+import type { Task } from "../../../src/board/task.ts";
 import { type Cases, ME } from "./kit.ts";
 
 export const moveCases: Cases = {
@@ -139,28 +142,74 @@ export const moveCases: Cases = {
     taken,
   }) => {
     const { task, token, run } = await taken({ assignee: "coder" });
-    const file = { name: "a.txt", path: "/srv/a.txt", contentType: "text/plain", size: 10 };
+    let count = 0;
+    const file = { name: "a.txt", contentType: "text/plain" };
+    const attach = (size: number, actor: Actor, quota: AttachmentQuota) => {
+      count += 1;
+      return store.addAttachment(task.id, { ...file, size, path: `/srv/${count}` }, actor, quota);
+    };
     const [few, small] = [
       { files: 2, bytes: 0 },
       { files: 0, bytes: 25 },
     ];
-    await store.addAttachment(task.id, { ...file, size: 100 }, ME, few);
-    const tries = await Promise.allSettled([1, 2, 3, 4].map(() => store.addAttachment(task.id, file, { token }, few)));
+    await attach(100, ME, few);
+    const tries = await Promise.allSettled([1, 2, 3, 4].map(() => attach(10, { token }, few)));
     expect(tries.filter(({ status }) => status === "fulfilled")).toHaveLength(2);
-    await expect(store.addAttachment(task.id, file, { token }, few)).rejects.toMatchObject({
+    await expect(attach(10, { token }, few)).rejects.toMatchObject({
       code: "too-large",
       message: expect.stringContaining("attached 2 files already, and 2 are the most"),
       hint: expect.stringContaining("kanban.attach_max_files"),
     });
     await store.release(run.id, { outcome: "reclaimed", by: "dispatcher" });
     const { token: next } = await store.claim(task.id, { by: "dispatcher" });
-    await expect(store.addAttachment(task.id, file, { token: next }, few)).rejects.toMatchObject({ code: "too-large" });
-    await expect(store.addAttachment(task.id, { ...file, size: 6 }, { token: next }, small)).rejects.toMatchObject({
+    await expect(attach(10, { token: next }, few)).rejects.toMatchObject({ code: "too-large" });
+    await expect(attach(6, { token: next }, small)).rejects.toMatchObject({
       message: expect.stringContaining("would have attached 26 bytes, and 25 are the most"),
     });
-    await store.addAttachment(task.id, { ...file, size: 5 }, { token: next }, small);
-    await store.addAttachment(task.id, file, ME, few);
+    await attach(5, { token: next }, small);
+    await attach(10, ME, few);
     expect((await store.attachments(task.id)).map(({ size }) => size)).toEqual([100, 10, 10, 5, 10]);
+  },
+
+  "K17 K29 the last words of a run, and what it attaches, said again count once; other words are refused": async ({
+    store,
+    taken,
+    create,
+  }) => {
+    const words: Record<string, (id: string, actor: Actor, text: string) => Promise<Task>> = {
+      complete: (id, actor, summary) => store.complete(id, { summary, metadata: { a: [1] }, cost: 0.25, tokens: 7 }, actor),
+      block: (id, actor, reason) => store.block(id, { reason, kind: "needs_input" }, actor),
+      review: (id, actor, summary) => store.requestReview(id, { summary, reviewer: "editor" }, actor),
+    };
+    for (const [name, say] of Object.entries(words)) {
+      const { task, token, run } = await taken({ assignee: "coder" });
+      const file = { name: "a.txt", path: `/srv/${task.id}`, contentType: "text/plain", size: 10 };
+      const attached = await store.addAttachment(task.id, file, { token });
+      expect(await store.addAttachment(task.id, file, { token })).toEqual(attached);
+      const said = await say(task.id, { token }, "the word");
+      const events = await store.events({ task: task.id });
+      expect(await say(task.id, { token }, "the word"), name).toEqual(said);
+      expect(await store.events({ task: task.id })).toEqual(events);
+      await expect(say(task.id, { token }, "another word")).rejects.toMatchObject({ code: "claim-lost" });
+      await expect(say(task.id, { token: `${token}0` }, "the word")).rejects.toMatchObject({ code: "claim-lost" });
+      for (const [other, sayOther] of Object.entries(words))
+        if (other !== name) await expect(sayOther(task.id, { token }, "the word")).rejects.toMatchObject({ code: "claim-lost" });
+      expect(await store.runs({ task: task.id })).toMatchObject([{ id: run.id, summary: "the word" }]);
+      expect(await store.attachments(task.id)).toHaveLength(1);
+    }
+    const reviewed = await create({ assignee: "coder" });
+    const { token: first } = await store.claim(reviewed.id, { by: "dispatcher" });
+    await store.requestReview(reviewed.id, {}, { token: first });
+    const { token } = await store.claim(reviewed.id, { by: "dispatcher" });
+    const changed = await store.requestChanges(reviewed.id, { reason: "tests" }, { token });
+    expect(await store.requestChanges(reviewed.id, { reason: "tests" }, { token })).toEqual(changed);
+    // Somebody else is at work by then.
+    const { run } = await store.claim(reviewed.id, { by: "dispatcher" });
+    expect(await store.requestChanges(reviewed.id, { reason: "tests" }, { token })).toMatchObject({ status: "running" });
+    expect((await store.runs({ task: reviewed.id })).at(-1)).toMatchObject({ id: run.id, endedAt: null });
+    const { task, token: revoked, run: lost } = await taken({ assignee: "coder" });
+    await store.release(lost.id, { by: "dispatcher", outcome: "reclaimed" });
+    await expect(store.complete(task.id, {}, { token: revoked })).rejects.toMatchObject({ code: "claim-lost" });
   },
 
   "K29 a run comments on any task of its board in its own name, and on no other board": async ({ store, taken, create }) => {
