@@ -2,7 +2,9 @@ import { mkdir, readFile, realpath, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { createTestCli, type TestCli } from "../../../test/helpers/cli.ts";
+import { installId } from "../../app/install.ts";
 import { openStore } from "../../board/store.ts";
+import { currentPlace } from "../../dispatcher/place.ts";
 import { emptyResult } from "../../dispatcher/result.ts";
 
 const BUCKETS = Object.keys(emptyResult());
@@ -26,6 +28,24 @@ async function untilWorkerEnded(cli: TestCli, task: string): Promise<void> {
   await tail.untilPrinted("worker_exited");
   tail.child.kill("SIGINT");
   await tail.ended;
+}
+
+/** A run whose worker has ended, its supervisor too, and what else it started is in a container of an engine that does not answer. */
+async function workerAway(cli: TestCli, task: string): Promise<void> {
+  await using store = await openStore(join(cli.home, "kanban/board.db"));
+  const { token, run } = await store.claim(task, { by: "ada" });
+  const owner = { install: "i", profile: "ada", task };
+  await store.recordWorker(task, token, {
+    place: currentPlace(await installId(cli.home)),
+    supervisor: { pid: 4_194_304, startedAt: "never" },
+    ...{ mark: "m", sandbox: "task", workspace: cli.directory, isolated: true },
+    address: {
+      ref: { driver: "docker", id: "0123456789abcdef", owner, fingerprint: "f", state: "running", createdAt: 1 },
+      directory: cli.directory,
+      access: { settings: {}, variables: { HOLDFAST_DOCKER_BINARY: "/nowhere/docker" }, engine: "docker E1" },
+    },
+  });
+  await store.recordExit(run.id, { code: 1, signal: null, reason: "exited" });
 }
 
 test(
@@ -186,15 +206,13 @@ test(
   "K12 K18 K33 of a run that cannot be ended, because the engine does not answer, why says so, and Ctrl-C counts no worker that goes on",
   async () => {
     await using cli = await withWorker("ada");
-    await cli.run(["config", "set", "worker.sandbox", "task", "-p", "ada"]);
-    await cli.run(["config", "set", "terminal.backend", "docker", "-p", "ada"]);
-    const env = { DOCKER_HOST: `unix://${join(cli.directory, "no-engine")}` };
-    const watching = cli.start(["kanban", "dispatch", "--watch"], { env });
-    onTestFinished(() => void watching.child.kill("SIGTERM"));
     const task = (await cli.run(["kanban", "create", "x", "--assignee", "ada"])).stdout.trim();
+    await workerAway(cli, task);
+    const watching = cli.start(["kanban", "dispatch", "--watch"]);
+    onTestFinished(() => void watching.child.kill("SIGTERM"));
     await watching.untilPrinted("could not be ended, so the task stays running");
     const { stdout } = await cli.run(["kanban", "why", task]);
-    expect(stdout).toMatch(/^run 1 was revoked at \S+, and its worker has ended \(it could not be started: .*but it is not known yet/);
+    expect(stdout).toMatch(/^run 1 was revoked at \S+, and its worker has ended \(exit status 1\), but it is not known yet/);
     expect((await cli.run(["kanban", "list"])).stdout).toMatch(/x {2}\(for \d+s\) {2}! being ended\n/);
     watching.child.kill("SIGINT");
     const { stderr } = await watching.ended;

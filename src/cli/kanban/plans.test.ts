@@ -38,8 +38,8 @@ describe("K35 decompose", () => {
     const dry = await cli.run(["kanban", "decompose", id, "--dry-run"]);
     expect(dry).toEqual({
       status: 0,
-      stdout: `${id}: would become 2 tasks: two [31mhalves\nTASK  ASSIGNEE  AFTER  TITLE\n#1    ada       -      first\n#2    -         #1     second [2J\n`,
-      stderr: 'warning: there is no profile "nobody" for "second [2J", so it is left unassigned\n',
+      stdout: `${id}: would become 2 tasks: two [31mhalves\nTASK  ASSIGNEE  AFTER  TITLE\n#1    ada       -      first\n#2    default   #1     second [2J\n`,
+      stderr: 'warning: there is no profile "nobody" for "second [2J", so it goes to the profile default\n',
     });
     const { status, stdout } = await cli.run(["kanban", "decompose", id]);
     expect([status, stdout]).toEqual([0, expect.stringMatching(new RegExp(`^${id}: became 2 tasks`))]);
