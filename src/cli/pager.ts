@@ -22,11 +22,9 @@ export async function page({ environment }: Pick<App, "environment">, terminal: 
 /** Its status; a pager that a signal has ended has shown what somebody wanted to see. */
 async function show(lines: readonly string[], pager: string, env: Readonly<Record<string, string | undefined>>): Promise<number> {
   // Not needed by any verb whose output fits.
-  const { spawn } = process.getBuiltinModule("node:child_process");
+  const { spawnChild } = await import("../base/child.ts");
   using _ = ignoreCtrlC();
-  const child = spawn("sh", ["-c", pager], { stdio: ["pipe", "inherit", "inherit"], env });
-  // It may be left before it has read everything.
-  child.stdin.on("error", () => {});
+  const child = spawnChild("sh", ["-c", pager], { stdio: ["pipe", "inherit", "inherit"], env });
   child.stdin.end(`${lines.join("\n")}\n`);
   return await new Promise((resolve) => {
     child.once("error", () => resolve(NOT_FOUND));

@@ -166,7 +166,7 @@ describeIf(["cc", "mmdebstrap", "dockerd"], `a user who is not root, on an engin
       // Its files are there for the next one, and go when they are asked to.
       await engine.run(["rm", "-f", "-v", id]);
       expect(await exec("ls; ls ~")).toMatchObject({ status: 0, stdout: "mine\nmine\n" });
-      expect(await run("sandbox", "rm", "default")).toMatchObject({ status: 0 });
+      expect(await run("sandbox", "rm", "default", "--files")).toMatchObject({ status: 0 });
       expect(await containers()).toEqual([]);
       expect(existsSync(await tasks()) ? await readdir(await tasks()) : []).toEqual([]);
     },

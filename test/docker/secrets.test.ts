@@ -113,9 +113,9 @@ describeEngines("no secret shows", (engine) => {
     const refused = {
       "an unknown argument": containerSpec({ env: { LITERAL: secrets.literal }, extraArgs: ["--no-such-argument"] }),
       "an unknown image": containerSpec({ env: { LITERAL: secrets.literal }, image: "no-such-image:here" }),
-      "a directory that is missing": containerSpec({
+      "a directory that cannot be made": containerSpec({
         env: { LITERAL: secrets.literal },
-        mounts: [{ source: "/no/such/directory", target: "/data", readOnly: true }],
+        mounts: [{ source: "/proc/no/such/directory", target: "/data", readOnly: true }],
       }),
       "a byte that no variable holds": containerSpec({ env: { LITERAL: `${secrets.literal}\0` } }),
       "a user that does not exist": containerSpec({ env: { LITERAL: secrets.literal }, extraArgs: ["--user", "nobody-knows-me"] }),

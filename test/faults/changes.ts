@@ -203,7 +203,9 @@ async function change(history: History, name: string): Promise<void> {
 }
 
 async function configure({ home, profile, settings: { backend, prefix, sandbox } }: History, name: string): Promise<void> {
-  const config = { terminal: { backend, label_prefix: prefix }, worker: { command: ["sh", "-c", WORKER, name], sandbox } };
+  // What was in a container may go on anywhere, so that nothing but its place is what a task waits for.
+  const worker = { command: ["sh", "-c", WORKER, name], sandbox, accepts_from_sandboxes: true };
+  const config = { terminal: { backend, label_prefix: prefix }, worker };
   await writeFile(join(home, "profiles", profile, "config.yaml"), JSON.stringify(config));
 }
 

@@ -1,4 +1,4 @@
-import { stat } from "node:fs/promises";
+import { stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { configSet } from "../../src/app/operations/config-set.ts";
@@ -204,9 +204,13 @@ describeEngines("a worker in a container", (engine) => {
       const bench = await sandboxBench(engine());
       const name = `worker-${randomId(6)}`;
       const script = `setsid sh -c 'trap "" TERM; while :; do sleep 0.2; done' ${name} &
+        echo begun; while [ ! -e go ]; do sleep 0.1; done
         kill -9 $(pgrep -fx '.*holdfastd.* serve .*')
         while :; do sleep 0.2; done`;
       const claim = await bench.start(script, { graceMs: 300 });
+      // Its start is answered for by the daemon, too.
+      await bench.untilLogged(claim, "begun");
+      await writeFile(join(await bench.workspace(claim.task.id), "go"), "");
       expect(await bench.exit(claim)).toMatchObject({ code: null, reason: "exited" });
       expect(await bench.log(claim)).toContain("it is not known how the worker ended");
       expect(await left(bench, claim.task.id, name)).toBe("0");

@@ -11,7 +11,7 @@ import { makeDirectory } from "../../daemon/files.ts";
 import type { DaemonLink } from "../../daemon/link.ts";
 import { createPrivateFiles } from "../../daemon/private-files.ts";
 import type { Connection, SandboxRef } from "../../driver.ts";
-import { connectSocket, proveLink } from "../shared/daemon-socket.ts";
+import { openLink } from "../shared/daemon-socket.ts";
 import { processMarks } from "../shared/refs.ts";
 import type { Containers } from "./containers.ts";
 import { reasonOf } from "./engine-error.ts";
@@ -34,8 +34,8 @@ export interface ConnectOptions {
 
 /** Null when nobody listens there. */
 export async function linkThroughSocket(runDir: string, { clock }: ConnectOptions): Promise<DaemonLink | null> {
-  const found = await connectSocket(runDir);
-  return typeof found === "string" ? null : proveLink(found, { runDir, clock });
+  const link = await openLink(runDir, { clock });
+  return typeof link === "string" ? null : link;
 }
 
 /**

@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { closeSync, constants, fstatSync, lstatSync, openSync, readSync, type Stats } from "node:fs";
 import { open, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import type { Clock } from "../../../base/clock.ts";
+import { type Clock, delay } from "../../../base/clock.ts";
 import { describeError, HoldfastError, systemCode, wrapError } from "../../../base/errors.ts";
 import { randomId } from "../../../base/ids.ts";
 import { type DaemonLink, type DaemonStream, linkDaemon, openSocket } from "../../daemon/link.ts";
@@ -12,6 +12,9 @@ export const SOCKET_FILE = "socket";
 export const SECRET_FILE = "secret";
 const SECRET_BYTES = 32;
 const LONGEST_SOCKET_PATH = 107;
+/** How often a daemon may hang up on us before that is what it does. */
+const MOST_ENDS = 5;
+const PAUSE_MS = 20;
 
 /** Whoever comes second keeps the first one's. */
 export async function makeSecret(runDir: string, { mode = 0o600 } = {}): Promise<void> {
@@ -56,6 +59,24 @@ export async function proveLink(socket: DaemonStream, { runDir, clock }: { runDi
     socket.destroy();
     throw daemonFailed(runDir, describeError(error), error);
   }
+}
+
+/** `none`, `dead`: as of `connectSocket`. One that somebody else has just ended may end between our coming and its first word. */
+export async function openLink(runDir: string, { clock }: { clock: Clock }): Promise<DaemonLink | "none" | "dead"> {
+  for (let attempt = 1; ; attempt++) {
+    const found = await connectSocket(runDir);
+    if (typeof found === "string") return found;
+    try {
+      return await proveLink(found, { runDir, clock });
+    } catch (error) {
+      if (attempt === MOST_ENDS || !(HoldfastError.isInstance(error) && hasEnded(error))) throw error;
+    }
+    await delay(clock, attempt * PAUSE_MS);
+  }
+}
+
+function hasEnded({ cause }: HoldfastError): boolean {
+  return HoldfastError.isInstance(cause) && cause.code === "sandbox-lost" && !cause.facts.abandoned;
 }
 
 /** Whoever is in the sandbox may have put anything in its place: a pipe would be waited for, a link leads to files of the host. */

@@ -6,7 +6,7 @@ import { describeError } from "../../../base/errors.ts";
 import type { Logger } from "../../../base/log.ts";
 import type { DaemonLink } from "../../daemon/link.ts";
 import { irreplaceable, isOlder, retire, stopDaemon } from "../../daemon/older.ts";
-import { connectSocket, daemonFailed, proveLink, SECRET_FILE, SOCKET_FILE } from "./daemon-socket.ts";
+import { daemonFailed, openLink, SECRET_FILE, SOCKET_FILE } from "./daemon-socket.ts";
 
 /** Marks the daemon and its keepers in the table of processes, with the id of their sandbox. */
 export const DAEMON_VARIABLE = "HOLDFAST_DAEMON";
@@ -42,9 +42,8 @@ export async function openHostDaemon(options: HostDaemonOptions): Promise<HostDa
   let started = false;
   for (let attempt = 0; attempt < START_ATTEMPTS; attempt++) {
     throwIfAborted(signal, "the sandbox was not opened");
-    const found = await connectSocket(runDir);
-    if (typeof found !== "string") {
-      const link = await proveLink(found, { runDir, clock });
+    const link = await openLink(runDir, { clock });
+    if (typeof link !== "string") {
       if (!isOlder(link)) return { link, restarted };
       if (started) {
         await link[Symbol.asyncDispose]();
@@ -54,7 +53,7 @@ export async function openHostDaemon(options: HostDaemonOptions): Promise<HostDa
       log.info("an idle daemon of an earlier version makes way for one of this version", { sandbox: options.sandboxId });
       continue;
     }
-    if (attempt === 0) restarted = found === "dead";
+    if (attempt === 0) restarted = link === "dead";
     const begun = await start(options);
     started ||= begun === "started";
     if (begun === "starting") await delay(clock, ATTEMPT_PAUSE_MS);
@@ -64,9 +63,8 @@ export async function openHostDaemon(options: HostDaemonOptions): Promise<HostDa
 
 /** Ends the daemon and everything that it runs, and waits for that. Harmless when there is none. */
 export async function stopHostDaemon(runDir: string, { clock, graceMs }: { clock: Clock; graceMs: number }): Promise<void> {
-  const found = await connectSocket(runDir);
-  if (typeof found === "string") return;
-  await stopDaemon(await proveLink(found, { runDir, clock }), graceMs);
+  const link = await openLink(runDir, { clock });
+  if (typeof link !== "string") await stopDaemon(link, graceMs);
 }
 
 async function start({ program, runDir, sandboxId, hostEnv }: HostDaemonOptions): Promise<"started" | "starting"> {
