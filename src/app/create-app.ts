@@ -14,7 +14,8 @@ import { createLifecycle, type Lifecycle } from "../lifecycle/lifecycle.ts";
 import { createProfiles, type Profiles } from "../profiles/profiles.ts";
 import { type SelectedProfile, selectProfile } from "../profiles/select.ts";
 import type { Owner, SandboxDriver } from "../sandbox/driver.ts";
-import type { DriverContext } from "../sandbox/driver-context.ts";
+import type { DriverContext, DriverSettings } from "../sandbox/driver-context.ts";
+import type { OutputLimits } from "../sandbox/output/recorder.ts";
 import { DRIVERS } from "../sandbox/registry.gen.ts";
 import type { SandboxSpec } from "../sandbox/spec.ts";
 import { withLimits } from "../sandbox/with-limits.ts";
@@ -169,11 +170,7 @@ export async function createApp(options: AppOptions): Promise<App> {
       defaultTimeoutMs: terminal.timeout * 1000,
       startDirectory: startDirectory(terminal.cwd, ofDriver, cwd),
       keepSessions: terminal.persistent_shell,
-      limits: {
-        keepChars: terminal.output_limit,
-        spillBytes: terminal.spill_limit_mb * MEGABYTE,
-        spillDirectory: join(profile.home, "output"),
-      },
+      limits: outputLimits(terminal, profile),
     });
   });
 
@@ -256,12 +253,19 @@ export function sandboxDir(profile: Pick<SelectedProfile, "home" | "name">, conf
   return profile.name === DEFAULT_PROFILE ? directory : join(directory, "profiles", profile.name);
 }
 
+export function outputLimits(
+  { output_limit, spill_limit_mb }: Pick<DriverSettings, "output_limit" | "spill_limit_mb">,
+  { home }: Pick<SelectedProfile, "home">,
+): OutputLimits {
+  return { keepChars: output_limit, spillBytes: spill_limit_mb * MEGABYTE, spillDirectory: join(home, "output") };
+}
+
 /**
  * A relative one begins where it would begin without it: the caller's directory means nothing in a container. Null: it depends on the
  * caller's directory, which was deleted.
  */
 function startDirectory(configured: string | null, ofDriver: string, caller: string | null): string | null {
-  if (configured?.startsWith("~") || (configured !== null && posix.isAbsolute(configured))) return configured;
+  if (configured !== null && (configured.startsWith("~") || posix.isAbsolute(configured))) return configured;
   const base = ofDriver === "caller" ? caller : ofDriver;
   return base === null ? null : posix.resolve(base, configured ?? ".");
 }

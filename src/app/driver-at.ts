@@ -1,5 +1,4 @@
 /** @module The driver of a sandbox that was recorded, as it was reached then: whatever is configured by now, and whatever its profile is called. */
-import { join } from "node:path";
 import { HoldfastError } from "../base/errors.ts";
 import { withoutCredentials } from "../config/child-environment.ts";
 import type { SandboxAddress } from "../dispatcher/worker.ts";
@@ -11,7 +10,7 @@ import { sandboxOptions } from "../sandbox/options.ts";
 import { DRIVERS } from "../sandbox/registry.gen.ts";
 import { withLimits } from "../sandbox/with-limits.ts";
 import { withLog } from "../sandbox/with-log.ts";
-import type { App } from "./create-app.ts";
+import { type App, outputLimits } from "./create-app.ts";
 import { daemonProgram } from "./daemon-program.ts";
 
 export interface DriverAt extends AsyncDisposable {
@@ -42,11 +41,7 @@ export async function openDriverAt(app: App, { ref, directory, access }: Sandbox
   const limited = withLimits(withLog(driver, { clock, log }), { clock, log });
   const visits = createVisits(limited, {
     clock,
-    limits: {
-      keepChars: settings.output_limit,
-      spillBytes: settings.spill_limit_mb * 1024 * 1024,
-      spillDirectory: join(app.profile.home, "output"),
-    },
+    limits: outputLimits(settings, app.profile),
     defaultTimeoutMs: settings.timeout * 1000,
     startDirectory: "/",
   });

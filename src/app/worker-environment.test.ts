@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import { workerSettings } from "../../test/helpers/worker-settings.ts";
 import type { Claim } from "../board/claims.ts";
 import type { Task } from "../board/task.ts";
 import type { WorkerSettings } from "../dispatcher/worker.ts";
@@ -18,15 +19,7 @@ const DISPATCHER = {
   HOLDFAST_RUN_TOKEN: "of an outer run",
 };
 
-const WORKER: WorkerSettings = {
-  command: ["true"],
-  sandbox: "none",
-  env: {},
-  maxRuntimeMs: null,
-  skills: [],
-  vision: false,
-  acceptsFromSandboxes: false,
-};
+const WORKER: WorkerSettings = workerSettings(["true"]);
 
 function variables(
   options: {

@@ -47,13 +47,9 @@ const unavailable = async (): Promise<never> => {
   throw new HoldfastError("board-unavailable", "the database is gone");
 };
 
-/** A worker that only ends when it is ended, and a database that renews its claim as `heartbeat` says. */
-async function superviseWith(heartbeat: () => Promise<never>, overrides: Partial<SupervisorStore> = {}) {
-  const clock = createManualClock();
-  const exits: WorkerExit[] = [];
-  const { promise: ended, resolve } = Promise.withResolvers<WorkerStatus>();
-  const store: SupervisorStore = {
-    heartbeat,
+/** One that keeps what it is told of the end. */
+function storeWith(exits: WorkerExit[], overrides: Pick<SupervisorStore, "heartbeat"> & Partial<SupervisorStore>): SupervisorStore {
+  return {
     runs: async () => [],
     recordAddress: async () => {},
     recordDrift: async () => {},
@@ -64,6 +60,14 @@ async function superviseWith(heartbeat: () => Promise<never>, overrides: Partial
     },
     ...overrides,
   };
+}
+
+/** A worker that only ends when it is ended, and a database that renews its claim as `heartbeat` says. */
+async function superviseWith(heartbeat: () => Promise<never>, overrides: Partial<SupervisorStore> = {}) {
+  const clock = createManualClock();
+  const exits: WorkerExit[] = [];
+  const { promise: ended, resolve } = Promise.withResolvers<WorkerStatus>();
+  const store = storeWith(exits, { heartbeat, ...overrides });
   void supervise({
     job: JOB,
     start: async () => ({ ended, end: async () => resolve({ code: null, signal: "SIGTERM" }) }),
@@ -84,17 +88,7 @@ describe("a worker in a sandbox", () => {
     const clock = createManualClock();
     const exits: WorkerExit[] = [];
     let begun = false;
-    const store: SupervisorStore = {
-      heartbeat: never,
-      runs: async () => [],
-      recordAddress,
-      recordDrift: async () => {},
-      recordProcess: async () => {},
-      recordExit: async (_, exit) => {
-        exits.push(exit);
-        return true;
-      },
-    };
+    const store = storeWith(exits, { heartbeat: never, recordAddress });
     void supervise({
       job: { ...JOB, sandbox: "task" },
       async start(_, { record }) {

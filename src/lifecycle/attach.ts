@@ -26,11 +26,11 @@ export async function attach(owner: Owner, spec: SandboxSpec, options: AttachOpt
   const found = spec.persist ? await find(owner, options) : undefined;
   const drift = found ? await judgeDrift(found, spec, options) : null;
   if (found && !drift?.replaced) return { ...found, origin: "found", drift };
-  if (found) {
-    await using _connection = found.connection;
+  {
+    await using _connection = found?.connection;
     // What cannot be made must not cost the one that is there.
     await prepare(owner, spec, options);
-    await options.outdated(found.ref);
+    if (found) await options.outdated(found.ref);
   }
   // Somebody may remove it between the two steps; twice in a row is no accident.
   const made = (await make(owner, spec, options)) ?? (await make(owner, spec, options));
@@ -91,7 +91,6 @@ async function prepare(owner: Owner, spec: SandboxSpec, { driver, log, signal }:
 
 async function make(owner: Owner, spec: SandboxSpec, options: AttachOptions): Promise<Attached | undefined> {
   const { driver, signal } = options;
-  await prepare(owner, spec, options);
   const ref = await driver.create(owner, spec, { signal });
   try {
     const connection = await connect(ref, options);

@@ -1,4 +1,5 @@
 /** @module A board, a world of workers, and dispatchers in it. */
+
 import { createLogger, type LogRecord } from "../../src/base/log.ts";
 import type { NewTask } from "../../src/board/create-task.ts";
 import { openStore, type Store } from "../../src/board/store.ts";
@@ -7,6 +8,7 @@ import { createDispatcher, type Dispatcher } from "../../src/dispatcher/dispatch
 import type { DispatchSettings, ReadSettings } from "../../src/dispatcher/settings.ts";
 import type { WorkerSettings } from "../../src/dispatcher/worker.ts";
 import { createManualClock, type ManualClock } from "../helpers/manual-clock.ts";
+import { workerSettings } from "../helpers/worker-settings.ts";
 import { createWorld } from "./model-launcher.ts";
 
 export const ME = { by: "me" };
@@ -31,15 +33,7 @@ export const SETTINGS: DispatchSettings = {
   profiles: null,
 };
 
-export const WORKER: WorkerSettings = {
-  command: ["work"],
-  sandbox: "none",
-  env: {},
-  maxRuntimeMs: null,
-  skills: [],
-  vision: false,
-  acceptsFromSandboxes: false,
-};
+export const WORKER: WorkerSettings = workerSettings(["work"]);
 
 /** A manual clock whose wall can jump. */
 export interface JumpyClock extends ManualClock {

@@ -1,4 +1,5 @@
 /** @module A dispatcher as a process of its own. Argument: `DispatcherProcess` as JSON. It prints what it starts and what goes wrong. */
+
 import { writeSync } from "node:fs";
 import { mkdir } from "node:fs/promises";
 import { systemClock } from "../../src/base/clock.ts";
@@ -13,6 +14,7 @@ import type { DispatchSettings } from "../../src/dispatcher/settings.ts";
 import { createSupervisors } from "../../src/dispatcher/supervisors.ts";
 import { createTidy } from "../../src/dispatcher/tidy.ts";
 import { createWorkspaces } from "../../src/dispatcher/workspaces/create-workspaces.ts";
+import { workerSettings } from "../helpers/worker-settings.ts";
 
 export interface DispatcherProcess {
   readonly home: string;
@@ -69,9 +71,7 @@ const dispatcher = createDispatcher({
   workers: {
     async settingsOf(profile) {
       const command = config.workers[profile];
-      return command === undefined
-        ? null
-        : { command, sandbox: "none", env: {}, maxRuntimeMs: null, skills: [], vision: false, acceptsFromSandboxes: false };
+      return command === undefined ? null : workerSettings(command);
     },
     isolates: async () => false,
   },

@@ -1,4 +1,5 @@
 /** @module A board, a launcher and real supervisors in a directory of their own. */
+
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import { systemClock } from "../../src/base/clock.ts";
@@ -17,6 +18,7 @@ import { createSupervisors } from "../../src/dispatcher/supervisors.ts";
 import type { Launcher, WorkerSettings } from "../../src/dispatcher/worker.ts";
 import { PROGRAM } from "../helpers/cli.ts";
 import { temporaryDirectory } from "../helpers/temporary-directory.ts";
+import { workerSettings } from "../helpers/worker-settings.ts";
 
 export const SUPERVISOR = [process.execPath, PROGRAM, "__supervise"];
 export const PATH = { PATH: process.env.PATH ?? "", HOME: process.env.HOME ?? "/" };
@@ -97,16 +99,7 @@ export async function openWorkerBench(): Promise<WorkerBench> {
       claims.push(claim);
       env = own;
       await launcher.launch(claim, {
-        worker: {
-          command,
-          sandbox: "none",
-          env: {},
-          maxRuntimeMs: null,
-          skills: [],
-          vision: false,
-          acceptsFromSandboxes: false,
-          ...worker,
-        },
+        worker: workerSettings(command, worker),
         workspace: { kind: "scratch", path, branch: null },
         settings: full,
       });

@@ -1,4 +1,5 @@
 /** @module Workers in sandboxes: a board, a launcher and real supervisors, on whatever backend the variables say. All of it goes with the test. */
+
 import { chmod, mkdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { onTestFinished } from "vitest";
@@ -20,6 +21,7 @@ import { COMPILE_CACHE } from "../helpers/cli.ts";
 import type { TestEngine } from "../helpers/engine.ts";
 import { engineVariables } from "../helpers/engine-harness.ts";
 import { temporaryDirectory } from "../helpers/temporary-directory.ts";
+import { workerSettings } from "../helpers/worker-settings.ts";
 import { defaultSettings, SUPERVISOR } from "./bench.ts";
 
 export const LONG = 240_000;
@@ -154,15 +156,7 @@ export async function sandboxBench(
       claims.push(claim);
       images = seen;
       await launcher.launch(claim, {
-        worker: {
-          command: ["sh", "-c", script],
-          sandbox,
-          env: {},
-          maxRuntimeMs: null,
-          skills: [],
-          vision: false,
-          acceptsFromSandboxes: false,
-        },
+        worker: workerSettings(["sh", "-c", script], { sandbox }),
         workspace: { kind: "scratch", path: path ?? (await workspace(id)), branch: null },
         settings,
       });

@@ -8,6 +8,7 @@ import { findProcess } from "../../src/base/process-tree.ts";
 import type { Claim } from "../../src/board/claims.ts";
 import { recordOf } from "../../src/dispatcher/launcher.ts";
 import { forEachTest } from "../helpers/suite.ts";
+import { workerSettings } from "../helpers/worker-settings.ts";
 import { defaultSettings, openWorkerBench, PATH, SUPERVISOR } from "./bench.ts";
 
 const LIMIT = { timeout: 60_000, interval: 20 };
@@ -248,15 +249,7 @@ test("K18 what a revoked claim would start is never started", async () => {
   const claim = await bench.store.claim(task.id, { by: "dispatcher/test" });
   await bench.store.revoke(claim.run.id, { by: "test", reason: "somebody else leads" });
   const launch = bench.launcher.launch(claim, {
-    worker: {
-      command: ["touch", join(bench.workspace, "never")],
-      sandbox: "none",
-      env: {},
-      maxRuntimeMs: null,
-      skills: [],
-      vision: false,
-      acceptsFromSandboxes: false,
-    },
+    worker: workerSettings(["touch", join(bench.workspace, "never")]),
     workspace: { kind: "scratch", path: bench.workspace, branch: null },
     settings: defaultSettings(),
   });

@@ -73,15 +73,19 @@ async function judge(
 ): Promise<Verdict> {
   if (!TASK_ID.test(name)) return { needed: "it is not named like a task" };
   const task = await findTask(sweeping.store, name);
-  const user = await sweeping.userOf(sweeping.files.workspace(board, name));
-  const inUse = user === null ? null : worksIn(user);
+  // It looks at every directory in which anybody works, so only when nothing else keeps this one.
+  const inUse = async () => {
+    const user = await sweeping.userOf(sweeping.files.workspace(board, name));
+    return user === null ? null : worksIn(user);
+  };
   if (task === null) {
-    if (inUse !== null) return { needed: inUse };
+    const used = await inUse();
+    if (used !== null) return { needed: used };
     const useless = (await options.orphan?.(name)) ?? true;
     return useless ? { useless: `there is no task ${name}` } : { needed: "it may belong to a task that is not known here" };
   }
   if (task.board !== board) return { needed: `the task is on the board ${task.board}` };
-  const needed = (await sweeping.neededBy(task)) ?? inUse ?? (await options.busy?.(task)) ?? null;
+  const needed = (await sweeping.neededBy(task)) ?? (await inUse()) ?? (await options.busy?.(task)) ?? null;
   return needed === null ? { useless: `${name} is ${task.status}` } : { needed };
 }
 

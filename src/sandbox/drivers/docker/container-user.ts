@@ -1,10 +1,10 @@
 /** @module As whom a container runs: by the name that was given for it, and by the numbers that its own files have for that name. */
 import { HoldfastError } from "../../../base/errors.ts";
-import { randomId } from "../../../base/ids.ts";
 import type { Abortable } from "../../driver.ts";
 import type { ImageFacts } from "./containers.ts";
 import type { Engine } from "./engine.ts";
 import { reasonOf } from "./engine-error.ts";
+import { runHelper } from "./helper-container.ts";
 import { splitShortFlags } from "./short-flags.ts";
 
 export interface UserIds {
@@ -40,12 +40,7 @@ export type LookUpUser = (user: string | null, image: ImageFacts, options: Abort
 export function createUserLookup(engine: () => Promise<Engine>): LookUpUser {
   const known = new Map<string, UserIds>();
   const ask = async (user: string, image: ImageFacts, { signal }: Abortable): Promise<UserIds> => {
-    const hardening = ["--network", "none", "--cap-drop", "ALL", "--security-opt", "no-new-privileges"];
-    const args = [
-      ...["run", "--rm", "--pull", "never", "--name", `holdfast-who-${randomId(8)}`, ...hardening],
-      ...["--user", user, "--entrypoint", "id", image.id],
-    ];
-    const { code, stdout, stderr } = await (await engine()).run(args, { limitMs: LIMIT_MS, signal });
+    const { code, stdout, stderr } = await runHelper(await engine(), { image: image.id, user, argv: ["id"], limitMs: LIMIT_MS, signal });
     const [, uid, gid] = /^uid=(\d+)\S* gid=(\d+)/.exec(stdout) ?? [];
     if (code === 0 && uid !== undefined) return { uid: Number(uid), gid: Number(gid) };
     throw new HoldfastError("sandbox-create-failed", `the image does not say which numbers its user ${user} has: ${reasonOf(stderr)}`, {

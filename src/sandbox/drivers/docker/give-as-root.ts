@@ -1,12 +1,11 @@
 /** @module Giving directories of the host to the user of a container, which a user of the host who is not root may not. */
 import { lstatSync } from "node:fs";
 import { describeError } from "../../../base/errors.ts";
-import { randomId } from "../../../base/ids.ts";
 import type { Logger } from "../../../base/log.ts";
 import type { UserIds } from "./container-user.ts";
 import type { Engine } from "./engine.ts";
 import { reasonOf } from "./engine-error.ts";
-import { mountArgs } from "./mounts.ts";
+import { type HelperContainer, ROOT, runHelper } from "./helper-container.ts";
 import { HOME_MODE, type Place, WORKSPACE_MODE } from "./place.ts";
 
 export interface GiverOptions {
@@ -19,7 +18,6 @@ export interface GiverOptions {
 /** The workspace and the home, before a container of the image runs as that user. Where that fails they stay open to all users in it. */
 export type GiveKept = (place: Place, user: UserIds, image: string) => Promise<void>;
 
-const LIMIT_MS = 60_000;
 const INSIDE = "/holdfast-given";
 
 export function createGiver({ engine, log, self = process.getuid?.() }: GiverOptions): GiveKept {
@@ -34,13 +32,12 @@ export function createGiver({ engine, log, self = process.getuid?.() }: GiverOpt
     const script = kept
       .map(({ inside, mode }) => `chown ${user.uid}:${user.gid} ${inside} && chmod ${mode.toString(8)} ${inside}`)
       .join(" && ");
-    const args = [
-      ...["run", "--rm", "--pull", "never", "--name", `holdfast-give-${randomId(8)}`, "--user", "0:0", "--network", "none"],
-      ...["--cap-drop", "ALL", "--cap-add", "CHOWN", "--cap-add", "FOWNER", "--cap-add", "DAC_OVERRIDE"],
-      ...kept.flatMap(({ path, inside }) => mountArgs({ source: path, target: inside, readOnly: false })),
-      ...["--entrypoint", "sh", image, "-c", script],
-    ];
-    const failed = await (await engine()).run(args, { limitMs: LIMIT_MS }).then(
+    const helper: HelperContainer = {
+      ...{ image, user: ROOT, argv: ["sh", "-c", script] },
+      capabilities: ["CHOWN", "FOWNER", "DAC_OVERRIDE"],
+      directories: Object.fromEntries(kept.map(({ path, inside }) => [inside, path])),
+    };
+    const failed = await runHelper(await engine(), helper).then(
       ({ code, stderr }) => (code === 0 ? null : reasonOf(stderr)),
       (error: unknown) => describeError(error),
     );
