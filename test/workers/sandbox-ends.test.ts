@@ -14,14 +14,17 @@ import type { TestEngine } from "../helpers/engine.ts";
 import { USER_IMAGE } from "../helpers/engine-image.ts";
 import { LONG, type SandboxBench, sandboxBench } from "./sandbox-bench.ts";
 
+/** By sessions: until a loop's child has become `sleep`, it looks like its parent. */
+const count = (name: string) => `pgrep -f ' ${name}$' | xargs -r ps -o sid= -p | sort -u | grep -c .`;
+
 /** Ignores TERM, and so do two that left its group, one of them without its variables. They are known by the name. */
 const stubborn = (name: string) => `trap '' TERM
   setsid sh -c 'trap "" TERM; while :; do sleep 0.2; done' ${name} &
   (env -i /bin/sh -c '(setsid sh -c "while :; do sleep 0.2; done" ${name} &)')
-  until [ "$(pgrep -fc ' ${name}$')" -ge 2 ]; do sleep 0.1; done`;
+  until [ "$(${count(name)})" -ge 2 ]; do sleep 0.1; done`;
 
 async function left(bench: SandboxBench, task: string, name: string): Promise<string> {
-  return (await (await visitSandbox(bench.app, task)).run(["bash", "-c", `pgrep -fc ' ${name}$'`])).stdout.trim();
+  return (await (await visitSandbox(bench.app, task)).run(["bash", "-c", count(name)])).stdout.trim();
 }
 
 function endings(engine: () => TestEngine | null): void {
